@@ -29,7 +29,6 @@ VENV = HOME / ".venv"
 NOTES = VENV / "jt_edu.json"  # what is installed there: {"python": [3, 11], "course": <state>, ...}
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 OLDEST, NEWEST = (3, 11), (3, 13)
-FIRST_PAGE = "notebooks/00_start_here.ipynb"
 
 # What can be installed: name, what a person is told, what pip is told.
 COURSE = ("course", "jt_edu, numba, JupyterLab, MPI (160 MB to download)", ["--editable", ".[lab,mpi]"])
@@ -66,11 +65,7 @@ def main(arguments):
 # ------------------------------------------------------------------------------------------------------- commands
 def open_lab(options):
     install(COURSE)
-    page = f"/lab/tree/{FIRST_PAGE}" if (HOME / FIRST_PAGE).exists() else "/lab"
-    superuser = hasattr(os, "geteuid") and os.geteuid() == 0  # Jupyter asks to be told
-    print("JupyterLab opens the course. Ctrl-C in this window ends it.", flush=True)
-    where = [f"--ServerApp.root_dir={HOME}", f"--LabApp.default_url={page}", "--Application.log_level=WARN"]
-    return become("jupyterlab", *where, *["--allow-root"] * superuser, *options)
+    return become("jt_edu.lab", *options)
 
 
 def run_notebook(options):

@@ -28,6 +28,7 @@ from jt_edu.base.module_aliases import answer_imports as _answer_imports
 from jt_edu.capture.backward import leaves as _leaves  # noqa: F401  attaches Var.backward
 from jt_edu.capture.compiled_step import compile
 from jt_edu.capture.recorder import at_replay, knob
+from jt_edu.data.progress_bar import progress
 from jt_edu.introspect.conv_race import conv as _conv
 from jt_edu.introspect.explain import explain, kernel_sources
 from jt_edu.introspect.fusion_report import fusion_report
@@ -45,6 +46,7 @@ from jt_edu.mpi.mpirun_jobs.report import report
 from jt_edu.nn import Module, init
 from jt_edu.nn.distance_losses import cosine_similarity, pairwise_distance
 from jt_edu.nn.linear import bilinear
+from jt_edu.nn.serialization import *
 from jt_edu.ops.activation import *
 from jt_edu.ops.adaptive_pool import *
 from jt_edu.ops.array_function import answer_numpy as _answer_numpy
@@ -112,11 +114,12 @@ __all__ = [
     "fusion_report", "get_num_threads", "glu", "graph", "grid_sample", "histc", "histogram", "in_mpi", "init",
     "interpolate", "kernel_sources", "knob", "lr_scheduler", "machine", "max_unpool1d", "max_unpool2d", "max_unpool3d",
     "memory_stats", "models", "mpi", "nn", "numpy_code", "ops_table", "optim", "pad", "pairwise_distance",
-    "pixel_shuffle", "pixel_unshuffle", "prelu", "rank", "recording", "repeat", "repeat_interleave", "report", "rrelu",
-    "set_num_threads", "simulate", "single_process_scope", "sliding_window_view", "tile", "unfold", "view", "walk",
-    "world_size",
+    "pixel_shuffle", "pixel_unshuffle", "prelu", "progress", "rank", "recording", "repeat", "repeat_interleave",
+    "report", "rrelu", "set_num_threads", "simulate", "single_process_scope", "sliding_window_view", "summary", "tile",
+    "unfold", "view", "walk", "world_size",
     *_names_of("jt_edu.base", "allocator context dtypes errors"),
     *_names_of("jt_edu.lens", "kernel_edit"),
+    *_names_of("jt_edu.nn", "serialization"),
     *_names_of(
         "jt_edu.ops",
         "activation adaptive_pool bits compare complex concat conv_transpose create cumulative diagonal diff_trapz "
@@ -132,6 +135,7 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _rooms = {"nn": nn, "optim": optim, "data": data, "models": models, "benchmark": benchmark, "backends.conv": _conv}
     _others = {f"jt.{name}": room.__all__ for name, room in _rooms.items()}
     _later = {"distributed": "jt_edu.distributed", "ops_table": "jt_edu.lens.ops_table:ops_table"}  # some 40 ms, and 10
+    _later["summary"] = "jt_edu.lens.model_summary:summary"
     _later["utils"] = "jt_edu.utils"  # PyTorch's name of a room
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv"])[0]
@@ -142,6 +146,7 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     sys.modules[__name__].__class__ = _Package  # rank, world_size and in_mpi: those of whoever asks
     _begin()
 else:
+    from jt_edu.lens.model_summary import summary
     from jt_edu.lens.ops_table import ops_table
 
     distributed: Any

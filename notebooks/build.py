@@ -7,8 +7,12 @@ A source is a Python file whose cells begin with `# %%`, or `# %% [markdown]` (i
 top of a cell stands there as a comment, `# %%ranks 4`, so that the file is Python. Editors and jupytext know this
 format too. The same source always gives the same bytes: no outputs, no counters, and ids made of the number of the
 cell.
+
+Three things are written for the reader, so that no source has to repeat them: what is folded away stands between empty
+lines, as Markdown inside of HTML must; remarks for a linter are left out; and each notebook links to its neighbours.
 """
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,6 +25,9 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+FOLD = re.compile(r"(<details><summary>.*?</summary>)\s*(.*?)\s*(</details>)", re.DOTALL)
+LINTER = re.compile(r"  # noqa(?:: [A-Z0-9, ]+?)?(?: - (?P<reason>.*))?$", re.MULTILINE)
+TITLE = re.compile(r"^# # ([^:?\n]+\??)", re.MULTILINE)
 
 
 def cells(text: str) -> Iterator[tuple[str, str]]:
@@ -36,14 +43,38 @@ def cells(text: str) -> Iterator[tuple[str, str]]:
         yield kind, body.strip("\n")
 
 
-def notebook_text(source: str) -> str:
-    """The notebook that a source means, as the text of its file."""
+def notebook_text(source: str, before: str = "", after: str = "") -> str:
+    """The notebook that a source means, as the text of its file; `before` and `after` link to its neighbours."""
     notebook = new_notebook(metadata=METADATA)
     for number, (kind, body) in enumerate(cells(source), start=1):
-        make = new_code_cell if kind == "code" else new_markdown_cell
-        notebook.cells.append(make(body, id=f"cell-{number:02d}"))
+        code = kind == "code"
+        make, text = (new_code_cell, LINTER.sub(_reason, body)) if code else (new_markdown_cell, FOLD.sub(_apart, body))
+        notebook.cells.append(make(text, id=f"cell-{number:02d}"))
+    links = " · ".join(filter(None, [before and f"← {before}", after and f"{after} →"]))
+    first, last = notebook.cells[0], notebook.cells[-1]
+    if links:
+        first.source = first.source.replace("\n", f"\n\n{links}\n", 1)
+    if after and last.cell_type == "markdown":
+        last.source += f"\n\n**Next:** {after}"
     nbformat.validate(notebook)
     return nbformat.writes(notebook) + "\n"
+
+
+def _apart(found: re.Match[str]) -> str:
+    return "\n\n".join(found.groups())
+
+
+def _reason(found: re.Match[str]) -> str:
+    """Why a rule does not hold in a line is worth a learner's reading; which rule it is, is not."""
+    return f"  # {found['reason']}" if found["reason"] else ""
+
+
+def made() -> dict[Path, str]:
+    """Each notebook of the course, in order, and the text that its file must have."""
+    texts = {target: source.read_text(encoding="utf-8") for source, target in pairs()}
+    links = [f"[{TITLE.search(text)[1]}]({target.name})" for target, text in texts.items()]
+    neighbours = zip(["", *links], [*links[1:], ""], strict=False)
+    return {target: notebook_text(text, *two) for (target, text), two in zip(texts.items(), neighbours, strict=True)}
 
 
 def pairs() -> list[tuple[Path, Path]]:
@@ -54,8 +85,7 @@ def pairs() -> list[tuple[Path, Path]]:
 def main(arguments: Sequence[str]) -> int:
     """Write the notebooks, or check them."""
     check, stale = "--check" in arguments, []
-    for source, target in pairs():
-        text = notebook_text(source.read_text(encoding="utf-8"))
+    for target, text in made().items():
         if target.exists() and target.read_text(encoding="utf-8") == text:
             continue
         stale.append(target.name)

@@ -7,8 +7,6 @@ _HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers in
 _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
-    ("jt", "save"): 'net.save("net.npz"), or np.savez("arrays.npz", **arrays)',
-    ("jt", "load"): 'net.load("net.npz"), or np.load("arrays.npz")',
     ("jt", "linalg"): "np.linalg and x.numpy(), without gradients; jt.norm, jt.matmul and jt.einsum have them",
     ("jt", "fft"): "np.fft and x.numpy(), without gradients",
     ("jt", "code"): "jt_edu.ops.custom_kernel.kernel, which makes an operator of a kernel that you write",

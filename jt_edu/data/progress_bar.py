@@ -1,13 +1,19 @@
-"""Progress bar: one line that says how far training is, and how it goes.
+"""Progress bar: one line that says how far a loop is, and how it goes.
 
-    bar = progress(loader, epoch=2, epochs=10)
+    for name in jt.progress(names):
+        ...
+
+    12/40  #######.................  0:03, 0:07 left
+
+    bar = jt.progress(loader, epoch=2, epochs=10)
     for x, y in bar:
         ...
         bar.show(loss=loss, accuracy=accuracy)
 
-    epoch 2/10  batch 31/45  loss 0.3120  accuracy 0.912  0:03, 0:01 left, 0:36 left of all epochs
+    epoch 2/10  batch 31/45  ################........  loss 0.3120  accuracy 0.912  0:03, 0:01 left, ...
 
-In a notebook and in a terminal the line is written again and again; in a file there is one line per epoch.
+In a notebook and in a terminal the line is written again and again; in a file there is one line per loop. `tqdm` draws
+bars too, and goes over a loader of ours; it knows no epochs and no means, which a training wants.
 """
 
 from __future__ import annotations
@@ -18,18 +24,20 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any, TextIO
 
 from jt_edu.base.errors import ArgumentError
+from jt_edu.ir.builders import short
 
 UPDATES = 5  # per second, at most
+WIDE = 24  # marks of the bar
 
 
 class progress:  # noqa: N801 - it is used like a function
-    """Iterate over `batches`, and tell how far it is: epoch, batch, means of what `show` was given, time, time left.
+    """Go over `batches`, or anything else, and tell how far it is: means of what `show` was given, time, time left.
 
     Args:
         batches: what is iterated over; without a length, the time left is not known.
         epoch, epochs: the number of this epoch, from 1, and of all of them, if they are to be shown; with both, the
             line tells the time left of all epochs too.
-        out: where to write: a terminal, a notebook or a file; `sys.stderr` by default.
+        out: where to write: a terminal, a notebook or a file; by default `sys.stderr`, in a notebook `sys.stdout`.
         clock: tells the time, in seconds.
 
     Example:
@@ -44,9 +52,11 @@ class progress:  # noqa: N801 - it is used like a function
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         if not isinstance(batches, Iterable):
-            raise ArgumentError("progress goes over batches", type(batches).__name__)
+            raise ArgumentError(
+                "progress goes over what a loop goes over", short(batches), "range(n), a list or a loader"
+            )
         self.batches, self.epoch, self.epochs, self.clock = batches, epoch, epochs, clock
-        self.out = sys.stderr if out is None else out
+        self.out = screen() if out is None else out
         self.total = _length(batches)
         self.done = 0
         self._sums: dict[str, tuple[float, int]] = {}
@@ -81,10 +91,17 @@ class progress:  # noqa: N801 - it is used like a function
         parts = []
         if self.epoch is not None:
             parts.append(f"epoch {self.epoch}" + (f"/{self.epochs}" if self.epochs is not None else ""))
-        parts.append(f"batch {self.done}" + (f"/{self.total}" if self.total is not None else ""))
+        count = f"{self.done}" + (f"/{self.total}" if self.total is not None else "")
+        parts.append(f"batch {count}" if self._is_training else count)
+        if self.total and self.done < self.total:
+            parts.append(marks(self.done, self.total))
         parts += [f"{name} {mean:.{3 if name.startswith('acc') else 4}f}" for name, mean in self.means.items()]
         elapsed = self.clock() - self._begin
         return "  ".join([*parts, minutes(elapsed) + self._left(elapsed)])
+
+    @property
+    def _is_training(self) -> bool:
+        return self.epoch is not None or bool(self._sums)
 
     def _left(self, elapsed: float) -> str:
         """The time left of this epoch and of all of them, as far as their numbers are known."""
@@ -108,15 +125,38 @@ class progress:  # noqa: N801 - it is used like a function
         self._write("\r" if rewrites(self.out) else "", "\n")
 
     def _write(self, before: str, after: str) -> None:
+        if self.out is None:  # a program without a console
+            return
         text = self.text
         self.out.write(before + (text.ljust(self._width) if before else text) + after)
         self.out.flush()
         self._width = len(text)
 
 
-def rewrites(out: TextIO) -> bool:
+def screen() -> TextIO | None:
+    """Where a line is shown that is written again and again, or None: in a notebook stderr is red, as errors are.
+
+    Example:
+        >>> screen() in (sys.stdout, sys.stderr)
+        True
+    """
+    return sys.stdout if type(sys.stdout).__module__.startswith("ipykernel") else sys.stderr
+
+
+def marks(done: int, total: int) -> str:
+    """A bar of WIDE marks.
+
+    Example:
+        >>> marks(6, 24)
+        '######..................'
+    """
+    full = WIDE * done // total
+    return "#" * full + "." * (WIDE - full)
+
+
+def rewrites(out: TextIO | None) -> bool:
     """Whether a carriage return leads back to the beginning of the line: in terminals and notebooks."""
-    return type(out).__module__.startswith("ipykernel") or out.isatty()
+    return out is not None and (type(out).__module__.startswith("ipykernel") or out.isatty())
 
 
 def _length(batches: Iterable[Any]) -> int | None:

@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from html import escape
 
 from jt_edu.base.context import current
 from jt_edu.base.trace import Decision, Line, annotate
+from jt_edu.introspect.folded_html import fold, lines, page
 from jt_edu.introspect.kernel_notes import costs_of, loops_in_words, why_loops
 from jt_edu.ir.conv_pattern import convolution
 from jt_edu.ir.meta_ops import CONSTANT, Reindex, ReindexReduce
@@ -33,9 +33,9 @@ from jt_edu.variable.caller_frame import names_of_caller, nodes_of
 from jt_edu.variable.memory_format import format_of
 from jt_edu.variable.var import Var
 
+MANY = 3  # arrays, too many to name in one line
 SHORT = 160  # rows that `repr` shows
-HANGING = re.compile(r" *(\S+  +)?")  # the word in front of a row, such as `  reads   `
-FONT = "font:var(--jp-code-font-size,13px)/1.35 var(--jp-code-font-family,monospace)"
+STORES = re.compile(r"^  stores  (.*?): ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,8 @@ class Explanation:
         return sum(k.flops for k in self.kernels)
 
     def _repr_html_(self) -> str:
-        return wrapping(repr(self))
+        words, *kernels = repr(self).split("\n\n")
+        return page(lines(words), *(_folded(kernel, len(kernels) == 1) for kernel in kernels))
 
     def __repr__(self) -> str:
         rows = self.text.split("\n")
@@ -122,6 +123,14 @@ class Explanation:
         return "\n".join(
             rows if rest <= 0 else [*rows[:SHORT], f"... and {rest} more lines: print(jt.explain(...).text)"]
         )
+
+
+def _folded(kernel: str, shown: bool) -> str:
+    """A kernel as one line, its name and what it stores; a click opens the reasons."""
+    title, _, reasons = kernel.partition("\n")
+    stored = STORES.findall(reasons)
+    what = ", ".join(stored) if len(stored) < MANY else f"{len(stored)} arrays"
+    return fold(title, f"stores {what}" * bool(stored), lines(reasons), shown=shown)
 
 
 def explain(*wanted: Var) -> Explanation:
@@ -246,24 +255,6 @@ def in_words(number: float, unit: str) -> str:
         if number < 999.5 or letter == "T":
             break
     return f"{number:.3g} {letter}{unit}" if unit == "B" else f"{number:.3g} {letter} {unit}"
-
-
-def scrolling(text: str) -> str:
-    """Source for a page: long lines scroll sideways, and are not broken."""
-    return f'<pre style="margin:0;padding:0;overflow-x:auto;white-space:pre;{FONT}">{escape(text, quote=False)}</pre>'
-
-
-def wrapping(text: str) -> str:
-    """Sentences for a page: one that is too long goes on in a line below, indented further than its word in front."""
-    rows = []
-    for row in text.split("\n"):
-        found = HANGING.match(row)
-        assert found is not None, "every row begins with nothing at least"
-        deep = found.end() + 2 * (not found[1])
-        rows.append(
-            f'<div style="padding-left:{deep}ch;text-indent:-{deep}ch">{escape(row, quote=False) or "&nbsp;"}</div>'
-        )
-    return f'<div style="white-space:pre-wrap;overflow-wrap:anywhere;{FONT}">{"".join(rows)}</div>'
 
 
 class _Writer:

@@ -21,7 +21,8 @@ from typing import Any
 from jt_edu.base.trace import Decision
 from jt_edu.codegen.emit_python import Printer
 from jt_edu.fusion.fuse import Fuser
-from jt_edu.introspect.explain import Explanation, scrolling
+from jt_edu.introspect.explain import Explanation
+from jt_edu.introspect.folded_html import fold, lines, page, source
 from jt_edu.ir import scalar_ops
 from jt_edu.ir.meta_ops import CONSTANT, REDUCERS, Elementwise, Reindex, ReindexReduce
 from jt_edu.ir.node import HOME, Node, behind, history
@@ -50,7 +51,11 @@ class Stop:
         return f"{self.question}\n\n{self.words}\n\n{self.code.rstrip()}\n\nYou now hold: {self.holds}"
 
     def _repr_html_(self) -> str:
-        return scrolling(str(self))
+        return page(self.folded("", shown=True))
+
+    def folded(self, number: str, shown: bool = False) -> str:
+        """The question and what one holds afterwards, as a line of HTML that opens the rest."""
+        return fold(number + self.question, self.holds, lines(self.words), source(self.code), shown=shown)
 
 
 class Walk:
@@ -65,7 +70,7 @@ class Walk:
         return "\n\n".join(f"{number}. {stop}" for number, stop in enumerate(self.stops, start=1))
 
     def _repr_html_(self) -> str:
-        return scrolling(self.text)
+        return page(*(stop.folded(f"{number}. ") for number, stop in enumerate(self.stops, start=1)))
 
     def __repr__(self) -> str:
         return self.text

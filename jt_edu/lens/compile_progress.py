@@ -12,18 +12,16 @@ Nothing here knows how kernels are compiled.
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
-from jt_edu.data.progress_bar import minutes, rewrites
+from jt_edu.data.progress_bar import marks, minutes, rewrites, screen
 from jt_edu.runtime import plan
 from jt_edu.runtime.plan import Step
 
 WAIT = 1.0  # seconds without a line
-WIDE = 24  # marks of the bar
 
 _line = threading.Lock()  # held by whoever writes
 
@@ -39,8 +37,7 @@ def shown(
         out: where to write; by default `sys.stderr`, in a notebook `sys.stdout`.
         clock: tells the time, in seconds.
     """
-    if out is None:  # in a notebook what goes to stderr is red, as errors are
-        out = sys.stdout if type(sys.stdout).__module__.startswith("ipykernel") else sys.stderr
+    out = screen() if out is None else out
     waiting = {step.source.key for step in steps if _is_new(step)}
     total, begin, width = len(waiting), clock(), 0
     try:
@@ -67,9 +64,8 @@ def told(number: int, total: int, elapsed: float) -> str:
         'compiling kernel 7 of 24  ######..................  0:12 left'
     """
     done = number - 1
-    marks = WIDE * done // total
     left = elapsed / done * (total - done)
-    return f"compiling kernel {number} of {total}  {'#' * marks}{'.' * (WIDE - marks)}  {minutes(left)} left"
+    return f"compiling kernel {number} of {total}  {marks(done, total)}  {minutes(left)} left"
 
 
 def _is_new(step: Step) -> bool:
@@ -78,10 +74,11 @@ def _is_new(step: Step) -> bool:
 
 def _may_write(out: TextIO | None) -> bool:
     """Whether `out` shows one line again and again, and no other thread writes it; without a console it is None."""
-    return out is not None and rewrites(out) and _line.acquire(blocking=False)
+    return rewrites(out) and _line.acquire(blocking=False)
 
 
-def _write(out: TextIO, text: str) -> None:
+def _write(out: TextIO | None, text: str) -> None:
+    assert out is not None, "only who may write writes"
     out.write("\r" + text)
     out.flush()
 

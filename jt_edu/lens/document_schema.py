@@ -20,7 +20,7 @@ from jt_edu.base.trace import KernelRun
 from jt_edu.introspect.explain import KernelPlan
 from jt_edu.introspect.graph_document import FORMAT as GRAPH_FORMAT
 from jt_edu.introspect.graph_document import VERSION as GRAPH_VERSION
-from jt_edu.lens.syntax import classes
+from jt_edu.introspect.syntax import classes
 
 FORMAT, VERSION = "jt_edu.page", 1
 LONGEST_NAME = 40  # letters

@@ -22,6 +22,7 @@ from jt_edu.ir.builders import short
 
 Array = np.ndarray[Any, Any]
 SUFFIXES = (".npz", "")
+NEST = "nest.json"  # the array that says how the others stood in each other: serialization.py
 PICKLE = b"\x80"  # how every pickle since 2003 begins
 HEAD = 16_384  # bytes in which the head of a .npy file has to end; NumPy writes 128 of them
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -38,10 +39,10 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
         ...         arrays["x"].shape, np.asarray(arrays["x"])
         ((2,), array([1., 1.]))
     """
-    target = Path(_checked(path, "written into"))
+    target = Path(checked(path, "written into"))
     if target.is_dir():
         raise ArgumentError(
-            "parameters are written into a file", f"the folder {str(target)!r}", f"{str(target / 'net.npz')!r}"
+            "arrays are written into a file", f"the folder {str(target)!r}", f"{str(target / 'net.npz')!r}"
         )
     _refuse_suffix(target, "written as")
     if not target.parent.is_dir():
@@ -66,26 +67,32 @@ def read_arrays(path: str | Path) -> Iterator[dict[str, Packed]]:
         ArgumentError: it is no such file, its name promises another format, or it holds objects, which only code of
             the file's author could read.
     """
-    if not hasattr(path, "read") and Path(_checked(path, "read from")).exists() and not Path(path).is_file():
-        raise ArgumentError("parameters are read from a file", f"{str(path)!r}, which is a folder, a pipe or a device")
+    if not hasattr(path, "read") and Path(checked(path, "read from")).exists() and not Path(path).is_file():
+        raise ArgumentError("arrays are read from a file", f"{str(path)!r}, which is a folder, a pipe or a device")
     if not zipfile.is_zipfile(path):
         with Path(path).open("rb") as file:  # says in Python's own words if there is no such file
             _refuse_pickle(path, file.read(1) == PICKLE)
-        raise ArgumentError("parameters are read from an .npz file", f"{path}, which is none", "a file of save()")
-    with _told_of(path):
+        _refuse_suffix(path, "read from")
+        raise ArgumentError("arrays are read from an .npz file", f"{path}, which is none", "a file of save()")
+    with told_of(path):
         archive = zipfile.ZipFile(path)
     with archive:
         _refuse_pickle(path, any(name.endswith("/data.pkl") for name in archive.namelist()))
         _refuse_suffix(path, "read from")
-        with _told_of(path):
+        with told_of(path):
             arrays = {info.filename.removesuffix(".npy"): Packed(archive, info) for info in archive.infolist()}
         yield arrays
 
 
-def _checked(path: Any, how: str) -> Any:
-    """The path of a file, and nothing else: a number would be taken for a file that is open."""
+def checked(path: Any, how: str) -> Any:
+    """The path of a file, and nothing else: a number would be taken for a file that is open.
+
+    Example:
+        >>> checked("net.npz", "read from")
+        'net.npz'
+    """
     if not isinstance(path, (str, os.PathLike)):
-        raise ArgumentError(f"parameters are {how} a file, whose path is asked for", short(path), "'net.npz'")
+        raise ArgumentError(f"arrays are {how} a file, whose path is asked for", short(path), "'net.npz'")
     return path
 
 
@@ -93,8 +100,8 @@ def _refuse_suffix(path: Any, how: str) -> None:
     """A name that promises another format would be believed by whoever opens the file next."""
     suffix = "" if hasattr(path, "read") else Path(path).suffix
     if suffix.lower() not in SUFFIXES and not suffix[1:].isdigit():  # "v1.0" names a version
-        way = repr(f"{path}.npz")
-        raise ArgumentError(f"parameters are {how} a file of plain arrays, .npz", f"{str(path)!r}", way)
+        formats = "a file of plain arrays, .npz; other formats, such as .pth and .safetensors, are not known"
+        raise ArgumentError(f"arrays are {how} {formats}", f"{str(path)!r}", repr(f"{path}.npz"))
 
 
 class Packed:
@@ -105,21 +112,29 @@ class Packed:
         with archive.open(info) as entry:
             head = io.BytesIO(entry.read(HEAD))
         self.shape, _, self.dtype = HEADERS[np.lib.format.read_magic(head)](head)
-        size = head.tell() + math.prod(self.shape) * self.dtype.itemsize
+        self.nbytes = math.prod(self.shape) * self.dtype.itemsize
+        size = head.tell() + self.nbytes
         if self.dtype.hasobject:
             raise ValueError(f"{info.filename} of Python's objects")
         if size != info.file_size:
             raise ValueError(f"{info.filename} of {info.file_size} bytes, where its shape {self.shape} needs {size}")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        with _told_of(self._archive.filename), self._archive.open(self._info) as entry:
+        with told_of(self._archive.filename), self._archive.open(self._info) as entry:
             array: Array = np.lib.format.read_array(entry, allow_pickle=False)
         return array if dtype is None else array.astype(dtype)
 
 
 @contextmanager
-def _told_of(path: Any) -> Iterator[None]:
-    """Whatever goes wrong in a stranger's file, that file is told of: each way of packing has errors of its own."""
+def told_of(path: Any) -> Iterator[None]:
+    """Whatever goes wrong in a stranger's file, that file is told of: each way of packing has errors of its own.
+
+    Example:
+        >>> with told_of("a.npz"):
+        ...     raise KeyError("weight")
+        Traceback (most recent call last):
+        ArgumentError: a.npz holds plain arrays and nothing else; found 'weight'.
+    """
     try:
         yield
     except MemoryError:  # nothing is wrong in the file

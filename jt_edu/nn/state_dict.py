@@ -12,7 +12,7 @@ from jt_edu.base.errors import ArgumentError, ShapeError, UnknownKeyError
 from jt_edu.base.own import doing, own
 from jt_edu.nn.hooks import Hooked
 from jt_edu.nn.module_tree import Members, dotted
-from jt_edu.nn.npz_file import Packed, read_arrays, write_arrays
+from jt_edu.nn.npz_file import NEST, Packed, read_arrays, write_arrays
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.create import sync
 from jt_edu.variable.var import Var, as_var
@@ -100,6 +100,7 @@ class Stateful(Hooked, Members):
         """Read what `save` wrote (or any .npz file with these names). Runs no code from the file."""
         hooked = any(module._hooks_before_load for module in own(self).modules())
         with read_arrays(path) as packed:
+            packed.pop(NEST, None)
             arrays = {name: np.asarray(a) for name, a in packed.items()} if hooked else packed
             loaded: Loaded = doing(self, "load_state_dict")(arrays, strict)
             return loaded

@@ -1,13 +1,13 @@
 # %% [markdown]
 # # 00 Start here: what happens when I write `a * b + 1`?
 #
+# *Half an hour. You need Python and a little NumPy. Nothing is downloaded, and nothing you do here can break anything.*
+#
 # A deep-learning framework looks like NumPy and behaves like a compiler. In this notebook you watch one line of
 # arithmetic on its way through all of it: from the line you write, to a graph, to a loop, to numbers, to a gradient.
 #
 # Each part has the same three steps. **Predict**: say what will happen, aloud or on paper, before you run the cell.
 # **Run** it. **Look**: where the answer was not yours, you have found something to learn.
-#
-# It takes about half an hour. Nothing is downloaded, and nothing you do here can break anything.
 
 # %%
 import time
@@ -85,8 +85,8 @@ see.step_kernel(a * b + 1)
 #
 # **Predict.** Which of the operators `mean`, `-`, `* 2` and `@` can share a kernel? Where must an array be stored?
 #
-# `jt.explain` answers, without running anything. Its text is long, and you need little of it today: count the lines
-# that begin with `kernel`, and see what each of them `stores`.
+# `jt.explain` answers, without running anything: one line for each kernel, with what it stores. A click on a kernel
+# opens the reasons.
 
 # %%
 random = np.random.default_rng(0)
@@ -102,7 +102,7 @@ jt.explain(z)
 # element of `x` went into the mean. Between the kernels one array is stored, of 16 MB, because BLAS wants whole
 # arrays.
 #
-# The other lines are the reasons, one for each edge of the graph. Most edges are *fused*: the value is computed in the
+# Open both kernels. You see a reason for each edge of the graph. Most edges are *fused*: the value is computed in the
 # very place where it is needed. One is *cut*: there the value is stored first.
 #
 # Fusing saves reading and writing, and that is what a loop like this spends its time on. `jt.flags.fuse = False`

@@ -1,12 +1,14 @@
 # %% [markdown]
 # # 01 Autograd by hand
 #
+# *A little over an hour. Do [00](00_start_here.ipynb) first; you need derivatives from school.*
+#
 # A network learns by asking one question about each of its numbers: if this one grows a little, how much does the loss
 # grow? That is what a *gradient* answers. In this notebook you write a machine that answers it, in 30 lines of plain
 # Python, you make it wrong in the way in which most people make it wrong, and then you find its parts in the framework.
 #
-# **Predict**, **run**, **look**, as always. It takes an hour or a little more. In the exercises, replace each `None` by
-# your answer and run the cell again: it tells you whether you were right, and where you were not, what it asked.
+# **Predict**, **run**, **look**, as always. In the exercises, replace each `None` by your answer and run the cell
+# again: it tells you whether you were right, and where you were not, what it asked.
 
 # %%
 import inspect

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 02 Meta-operators: everything is made of three things
 #
+# *An hour. Do [00](00_start_here.ipynb) and [01](01_autograd_by_hand.ipynb) first.*
+#
 # How many operators does a deep-learning framework need? PyTorch has some two thousand, if every variant is counted. In
 # this notebook you build transposes, matrix products, convolutions and pooling from **three**, and get their gradients
 # for nothing.

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 03 Fusion: same operations, a third of the bytes
 #
+# *An hour. Do [00](00_start_here.ipynb) first; [02](02_meta_operators.ipynb) helps.*
+#
 # An operator such as `x + 1` reads an array and writes one. Adding takes a core no time worth mentioning; fetching
 # the numbers does. So three operators in a row that each read and write take about three times as
 # long as one loop that does all three. Putting them into one loop is *fusion*, and in this notebook you decide what may

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 04 Kernels: read what runs, and change it
 #
+# *A little over an hour. Do [03](03_fusion.ipynb) first.*
+#
 # A line such as `(x * w + 1).abs()` becomes a *kernel*: a short loop that the framework writes in Python, and that a
 # *compiler*, numba, translates into instructions of your processor. In 03 you decided what shares a kernel. Here you
 # open one: you read it, step through it, put a mistake into it, make it faster, look at its instructions, and write one

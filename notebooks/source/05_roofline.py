@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 05 Memory-bound or compute-bound? The roofline of your machine
 #
+# *An hour. Do [03](03_fusion.ipynb) first; [04](04_kernels.ipynb) helps.*
+#
 # A kernel needs numbers from memory, and arithmetic on them. It cannot be done before the slower of the two is. So two
 # figures of a machine, bytes per second and operations per second, and one figure of a kernel, operations per byte,
 # tell how fast it can be at best, and what would make it faster. In this notebook you draw that plot for the machine in

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 06 Matmul, tiled: the same sums in another order
 #
+# *An hour. Do [05](05_roofline.ipynb) first; you need loops in Python and what a matrix product is.*
+#
 # A product of matrices is three loops around one line, `c[i, j] += a[i, k] * b[k, j]`. The loops may stand in any
 # order, and each order does the very same multiplications. On a computer one of them takes many times as long as
 # another; how many, you will measure. What differs is what is *near* when it is needed: in a *cache*, a small memory of

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 07 Convolution four ways, and a tuner that chooses
 #
+# *An hour and a half. Do [02](02_meta_operators.ipynb) and [06](06_matmul.ipynb) first.*
+#
 # A convolution is one sum: each place of the result looks at a window of the image and adds up products. It can be
 # computed in ways that share hardly a line: directly; as a product of matrices; with fewer multiplications, after
 # Winograd; or by a Fourier transform. They need different memory, lose different digits, and none of them is always the

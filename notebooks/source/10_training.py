@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 10 Modules, optimisers, training a digit classifier
 #
+# *An hour. Do [00](00_start_here.ipynb) and [01](01_autograd_by_hand.ipynb) first.*
+#
 # In this notebook a small network learns to read handwritten digits: real ones, 8 by 8 pixels each. At the end it
 # reads at least 97 of 100 digits that it has never seen. From the first cell to that number it takes less than a
 # minute on a laptop, with every kernel compiled on the way; the notebook measures that itself.
@@ -8,7 +10,6 @@
 # As always: **predict**, **run**, **look**.
 
 # %%
-import sys
 import time
 
 import matplotlib.pyplot as plt
@@ -146,7 +147,7 @@ EPOCHS = 8
 optimizer = optim.Adam(reader.parameters(), lr=4e-3)
 losses, marks = [], []
 for epoch in range(1, EPOCHS + 1):
-    bar = progress(train, epoch=epoch, epochs=EPOCHS, out=sys.stdout)
+    bar = progress(train, epoch=epoch, epochs=EPOCHS)
     for x, y in bar:
         optimizer.lr = 4e-3 * (1 + np.cos(np.pi * len(losses) / (EPOCHS * len(train)))) / 2
         scores = reader(x)

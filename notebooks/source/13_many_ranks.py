@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 13 Many ranks: messages, deadlocks, ring all-reduce
 #
+# *An hour. Do [00](00_start_here.ipynb) first; you need Python's functions and loops, and no MPI.*
+#
 # A program that runs several times at once, as *ranks* that send each other messages: that is how one network is
 # trained on many machines. Here the ranks live in this notebook. They are threads that take turns, so the same cell
 # gives the same result every time, a *deadlock*, where each waits for another for ever, ends at once, and a mistake is

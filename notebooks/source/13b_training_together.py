@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 13b Training together: data parallel, sync batch-norm, buckets
 #
+# *An hour. Do [10](10_training.ipynb) and [13](13_many_ranks.ipynb) first.*
+#
 # Notebook 13 made ranks speak to each other. Here they train one network: each takes a share of every batch (that is
 # *data parallel*), and after each step all have the same parameters, those that one rank alone would have found. What
 # has to be said for that, and when? As before the ranks are simulated; the script at the end runs under `mpirun` as

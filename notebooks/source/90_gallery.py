@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 90 Gallery: every view, and how to read it
 #
+# *A quarter of an hour. Do [00](00_start_here.ipynb) first; then come back whenever you need a view.*
+#
 # `jt_widgets` shows what the framework did, inside of the notebook. Each view below shows one computation from
 # another side. They are linked: what you select in one lights up in all the others, if they show it too.
 #

@@ -19,7 +19,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("capture", "draw", "introspect"),  # 6 steps that are run again; looking
     ("nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 7 learning
     ("lens", "benchmark", "launch"),  # 8 looking at all of it
-    ("models", "test"),  # 9 people
+    ("models", "test", "lab"),  # 9 people
 )
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
 NOT_CORE = (  # on a floor of the core, but outside its budget
@@ -106,7 +106,7 @@ DOORS_WITHOUT_A_FOLDER = ("autograd", "nn.functional", "nn.init")  # they only h
 WORKSHOPS = ("jt_edu.backends", "jt_edu.codegen")
 
 MAY_PRINT = {
-    "__main__", "run", "test.test_resnet",  # modules that are programs
+    "__main__", "lab", "run", "test.test_resnet",  # modules that are programs
     "benchmark.compare",  # Compare.print()
 }  # fmt: skip
 RAISES_WITH_VALUE = 0.90

@@ -1,5 +1,8 @@
 """jt.explain says what a run would do, and runs nothing; the trace of the run says the same."""
 
+import re
+from html import unescape
+
 import numpy as np
 import pytest
 
@@ -173,9 +176,51 @@ def test_a_notebook_breaks_what_is_too_long_and_indents_it_further():
     page = jt.explain(y)._repr_html_()
 
     assert "white-space:pre-wrap" in page
-    assert page.count("</div>") == jt.explain(y).text.count("\n") + 2  # a row each, and all of them
-    assert '<div style="padding-left:2ch;text-indent:-2ch">1 kernel computes' in page
-    assert '<div style="padding-left:10ch;text-indent:-10ch">  stores  #' in page
+    assert "<div>1 kernel computes" in page
+    assert '<div style="padding-left:10ch;text-indent:-10ch">  <i class="stores">stores  </i>#' in page
+
+
+def plain(page):
+    """What a page shows once everything is open, without its style."""
+    return unescape(re.sub(r"<style>.*?</style>|<[^>]*>", "", page))
+
+
+def test_a_notebook_shows_the_kernels_as_lines_that_open_and_leaves_nothing_out():
+    a = jt.array([[1.0, 2.0], [3.0, 4.0]])
+    e = jt.explain((a - a.mean()) @ a)
+
+    page = e._repr_html_()
+
+    titles = re.findall(r"<summary><b>(.*?)</b>  <small>(.*?)</small>", page)
+    assert [title for title, _ in titles] == [f"kernel {k}  {kernel.name}" for k, kernel in enumerate(e.kernels)]
+    assert all(stored.startswith("stores #") for _, stored in titles)
+    assert "<details open>" not in page
+    assert all(row.strip() in plain(page) for row in e.text.split("\n"))
+
+
+def test_the_only_kernel_is_open_at_once():
+    page = jt.explain(jt.ones(3) * 2)._repr_html_()
+
+    assert page.count("<details open>") == page.count("<details") == 1
+
+
+def test_what_a_learner_wrote_is_shown_and_is_no_html():
+    x = jt.ones(3)
+    y = (x < 2).float()  # "<b>" is text here
+
+    assert "(x &lt; 2).float()" in jt.explain(y)._repr_html_()
+
+
+def test_a_walk_is_six_questions_in_a_notebook_and_each_opens_its_source_in_colour():
+    a = jt.ones(2, 3)
+    tour = jt.walk((a * 2).sum())
+
+    page = tour._repr_html_()
+
+    assert re.findall(r"<summary><b>(.*?)</b>", page) == [f"{k}. {s.question}" for k, s in enumerate(tour.stops, 1)]
+    assert '<span class="k">def</span> <span class="d">grad' in page
+    assert all(row.strip() in plain(page) for stop in tour.stops for row in stop.code.split("\n"))
+    assert tour.stops[4]._repr_html_().count("<details open>") == 1
 
 
 def test_a_list_of_vars_is_explained_as_they_are_one_by_one():

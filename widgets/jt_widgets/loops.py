@@ -14,10 +14,10 @@ from typing import Any
 import jt_edu as jt
 from jt_edu.base.errors import ArgumentError
 from jt_edu.introspect.explain import planned
+from jt_edu.introspect.syntax import classes
 from jt_edu.lens.isolated_run import check_vars, initialize_parameters
 from jt_edu.lens.kernel_debugger import MOST, Steps, step_at, step_through
 from jt_edu.lens.recording import Recording
-from jt_edu.lens.syntax import classes
 from jt_edu.variable.caller_frame import nodes_of
 from jt_widgets.view import View
 

@@ -16,11 +16,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from jt_edu.lab import notebooks
 from jt_exercises.grade.course import COURSE
 from jt_exercises.grade.program import UnreadableError, program, read
 from jt_exercises.grade.trial import SECONDS, Outcome, judged
 
-NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
+NOTEBOOKS = notebooks()
 LEGEND = "1 right   3/7 right in part   0 not right   - not done   ! could not be judged; grades.csv says why"
 
 

@@ -74,8 +74,6 @@ def test_a_name_that_is_like_none_points_to_the_list():
         (lambda: X.clamp_(0, 1), "x.assign(x.clamp(...))"),
         (lambda: X.cuda(), "leaving it out: everything is on the CPU"),
         (lambda: X.zero_(), "x.assign(jt.zeros_like(x))"),
-        (lambda: jt.save(X, "x"), 'net.save("net.npz"), or np.savez("arrays.npz", **arrays)'),
-        (lambda: jt.load("x"), 'net.load("net.npz"), or np.load("arrays.npz")'),
         (lambda: jt.Tensor([1.0]), "jt.Var, the class, or jt.array(...), which makes one"),
         (lambda: jt.flags.use_cuda, "leaving it out: everything is on the CPU"),
         (lambda: jt.long, "jt.int64"),

@@ -348,8 +348,8 @@ def test_the_time_left_is_told():
     walk = iter(bar)
     next(walk), next(walk)
 
-    assert bar.text == "batch 1/3  1:01, 2:02 left"
-    assert data.progress([], clock=iter([0.0, 7322.0]).__next__).text == "batch 0/0  2:02:02"
+    assert bar.text == "1/3  ########................  1:01, 2:02 left"
+    assert data.progress([], clock=iter([0.0, 7322.0]).__next__).text == "0/0  2:02:02"
 
 
 def test_the_time_left_of_all_epochs_is_told_when_it_is_known():
@@ -392,9 +392,25 @@ def test_batches_without_a_length_are_counted():
     bar = data.progress((k for k in range(3)), out=screen, clock=lambda: 0.0)
 
     assert list(bar) == [0, 1, 2]
-    assert screen.getvalue() == "batch 3  0:00\n"
-    with pytest.raises(ArgumentError, match="int"):
+    assert screen.getvalue() == "3  0:00\n"
+    with pytest.raises(ArgumentError, match=r"found 3\. Try: range\(n\)"):
         data.progress(3)
+
+
+def test_any_loop_has_a_bar_and_a_finished_one_has_none():
+    screen, clock = Screen(tty=True), Clock(1.0)
+    for _ in jt.progress("abcd", out=screen, clock=clock):
+        pass
+    *lines, last = screen.getvalue().strip("\r\n").split("\r")
+
+    assert lines[0].startswith("1/4  ######..................  ")
+    assert last.split() == ["4/4", last.split()[-1]]
+
+
+def test_a_program_without_a_console_goes_on(monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+
+    assert list(jt.progress([1, 2])) == [1, 2]
 
 
 def test_a_notebook_rewrites_its_line():
@@ -412,4 +428,12 @@ def test_it_writes_to_standard_error_unless_told_otherwise(capsys):
     captured = capsys.readouterr()
 
     assert captured.out == ""
-    assert "batch 1/1" in captured.err
+    assert captured.err.startswith("1/1  ")
+
+
+def test_a_notebook_is_not_shown_its_progress_in_red(monkeypatch):
+    screen = type("OutStream", (Screen,), {"__module__": "ipykernel.iostream"})(tty=False)
+    monkeypatch.setattr("sys.stdout", screen)
+    list(data.progress([1]))
+
+    assert screen.getvalue().startswith("\r1/1  ")

@@ -11,11 +11,11 @@ import jt_edu as jt
 from jt_edu import backends, nn
 from jt_edu.base.trace import KernelRun
 from jt_edu.introspect.explain import Explanation
+from jt_edu.introspect.syntax import classes
 from jt_edu.lens import kernel_timer
 from jt_edu.lens import recording as recordings
 from jt_edu.lens.memory_timeline import footprint, footprint_of
 from jt_edu.lens.roofline import both_ways
-from jt_edu.lens.syntax import classes
 from jt_edu.lens.thumbnails import shrunk
 from jt_edu.runtime.array_summary import value_of
 from jt_edu.runtime.trace_events import SEEN

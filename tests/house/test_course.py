@@ -1,0 +1,105 @@
+"""`python -m jt_edu.lab` opens the course from a checkout, and from a wheel, which holds the notebooks and no more."""
+
+import importlib.util
+import runpy
+
+import pytest
+
+from jt_edu import lab
+from tests.house.pins import project
+from tests.house.plan import ROOT
+
+NAMES = sorted(page.name for page in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """The module as a wheel has it: notebooks in the package, and the learner's folder elsewhere."""
+    wheel = tmp_path / "site" / "jt_edu" / "notebooks"
+    wheel.mkdir(parents=True)
+    for name in NAMES:
+        (wheel / name).write_text("new")
+    monkeypatch.setattr(lab, "INSTALLED", wheel)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "jt_edu_course"
+
+
+def test_a_checkout_is_opened_where_it_is_and_shows_no_sources(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    told = lab.command(["--debug"])
+
+    assert f"--ServerApp.root_dir={ROOT}" in told
+    assert "--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb" in told
+    hidden = {option.partition("hide_globs=")[2] for option in told} - {""}
+    others = {page.name for page in (ROOT / "notebooks").iterdir() if page.suffix not in (".ipynb", ".md", ".html")}
+    assert others - {".ipynb_checkpoints", ".ruff_cache"} <= hidden
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_jupyterlab_says_where_it_is_and_no_more_unless_it_is_asked():
+    told = lab.command(["--debug"])
+
+    assert told.index("--Application.log_level=WARN") < told.index("--debug")
+
+
+def test_from_a_wheel_the_notebooks_are_copied_and_answers_stay(installed, capsys):
+    installed.mkdir()
+    (installed / NAMES[0]).write_text("answers")
+
+    told = lab.command(["--no-browser"])
+
+    assert f"--ServerApp.root_dir={installed}" in told and told[-1] == "--no-browser"
+    assert "--LabApp.default_url=/lab/tree/00_start_here.ipynb" in told
+    assert not any("hide_globs" in option for option in told)
+    assert sorted(page.name for page in installed.iterdir()) == NAMES
+    assert [(installed / name).read_text() for name in NAMES[:2]] == ["answers", "new"]
+    assert f"{len(NAMES) - 1} files of the course are new in {installed}" in capsys.readouterr().out
+
+
+def test_a_folder_can_be_named(installed, tmp_path):
+    told = lab.command(["mine", "--port", "9000"])
+
+    assert f"--ServerApp.root_dir={tmp_path / 'mine'}" in told and told[-2:] == ["--port", "9000"]
+    assert not installed.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_a_sentence(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(SystemExit, match=r"^jt_edu\.lab: .*Name another folder"):
+        lab.main([str(tmp_path / "file")])
+
+
+def test_where_jupyterlab_is_missing_it_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+    with pytest.raises(SystemExit, match=r'pip install "jt-edu\[lab\]"'):
+        lab.main([])
+
+
+def test_it_turns_into_jupyterlab(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: True)
+    monkeypatch.setattr(runpy, "run_module", lambda *names, **_: seen.append(names))
+    monkeypatch.setattr("sys.argv", ["lab"])
+
+    lab.main([str(tmp_path / "course"), "--debug"])
+
+    assert seen == [("jupyterlab",)]
+
+
+def test_help_is_its_docstring(capsys):
+    lab.main(["--help"])
+
+    assert "python -m jt_edu.lab my_folder" in capsys.readouterr().out
+
+
+def test_a_wheel_takes_the_notebooks_and_leaves_out_what_they_are_made_from():
+    wheel = project()["tool"]["hatch"]["build"]["targets"]["wheel"]
+
+    assert set(wheel["only-include"]) >= {"jt_edu", "notebooks"}
+    assert wheel["sources"]["notebooks"] == "jt_edu/notebooks" == lab.INSTALLED.relative_to(ROOT).as_posix()
+    assert [name for name in wheel["exclude"] if not (ROOT / name[1:]).exists()] == []
+    left = {"/notebooks/" + page.name for page in (ROOT / "notebooks").iterdir() if page.name in lab.HIDDEN}
+    assert left <= set(wheel["exclude"])

@@ -30,12 +30,12 @@ from typing import Any
 
 from jt_edu.base import errors as house
 from jt_edu.base.errors import ArgumentError, JtError, RankError
+from jt_edu.base.tracebacks import is_learners
 from jt_edu.mpi.base import errors as kinds
 from jt_edu.mpi.base.errors import DeadlockError, LostRankError, RankTimeoutError
 from jt_edu.mpi.mpi4py_backend import launch
 from jt_edu.mpi.mpi4py_backend.status_board import Board, State
 from jt_edu.mpi.mpirun_jobs.merge import merged
-from jt_edu.mpi.notebook.cell import is_learners
 from jt_edu.mpi.trace.records import Record
 from jt_edu.ops.arguments import number, whole
 

@@ -30,12 +30,12 @@ from pathlib import Path
 from typing import Any
 
 from jt_edu.base.errors import JtError
+from jt_edu.base.tracebacks import is_learners
 from jt_edu.mpi.mpi4py_backend import launch
 from jt_edu.mpi.mpi4py_backend.call_log import Journal
 from jt_edu.mpi.mpi4py_backend.communicator import MPIComm, end_all, world
 from jt_edu.mpi.mpirun_jobs.merge import notes
 from jt_edu.mpi.mpirun_jobs.report import began, begin, report, reported
-from jt_edu.mpi.notebook.cell import is_learners
 
 __all__ = ["main", "report", "reported"]
 USAGE = "python -m jt_edu.run program.py arguments, or -m module arguments"

@@ -20,7 +20,7 @@ import sys
 import sysconfig
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, wraps
 from pathlib import Path
@@ -35,6 +35,8 @@ CELL_FILE = re.compile(r"ipykernel_\d+[/\\]")  # as Jupyter calls its cells
 TYPED = ("<cell", "<ipython-input", "<python-input", "<stdin>", "<string>")  # at a prompt, or given to exec
 STRANGERS = {"site-packages", "dist-packages", "jt_widgets"}
 MODES = ("short", "full")
+CHANGED = ("__traceback__", "__cause__", "__suppress_context__", "__notes__")  # of an error, while it is written down
+_put = BaseException.__setattr__  # whatever a class of errors does with its attributes
 
 
 def is_ours(frame: FrameType) -> bool:
@@ -71,48 +73,27 @@ def _installed() -> tuple[str, ...]:
 
 
 @contextmanager
-def shortened(error: BaseException | None, trace: TracebackType | None) -> Iterator[TracebackType | None]:
-    """Inside, an error and those that it came from have the learner's frames only; gives those of `trace`.
-
-    An error of Python's that no line of the learner led to stays whole: it is a mistake of ours.
-    """
-    chain = [] if error is None or current().flags.tracebacks == "full" else list(_chain(error))
-    before = [_Whole(e) for e in chain]
-    hidden, shown = 0, trace
+def shortened(error: BaseException, trace: TracebackType) -> Iterator[TracebackType | None]:
+    """Inside, an error and those that it came from have the learner's frames only; gives those of `trace`."""
+    if current().flags.tracebacks == "full":
+        yield trace
+        return
+    chain = list(_chain(error))
+    before = [(e, [(name, getattr(e, name, None)) for name in CHANGED]) for e in chain]
     try:
-        for e in chain:
-            short, count = _learners_part(trace if e is error else e.__traceback__)
-            if e is error:
-                if short is None and not isinstance(e, JtError):
-                    break
-                shown = short
-            elif count and short is None:  # the error that came of it has said all that it says
-                _cut(chain[chain.index(e) - 1])
-            e.__traceback__ = short
-            hidden += count
-        if hidden and error is not None:
+        _put(error, "__traceback__", trace)
+        hidden = _shorten(chain)
+        if hidden:
             calls = f"{hidden} calls inside jt_edu are" if hidden > 1 else "1 call inside jt_edu is"
-            them = "them" if hidden > 1 else "it"
-            error.add_note(f'{calls} hidden; jt.flags.tracebacks = "full" shows {them}')
-        yield shown
+            line = f'{calls} hidden; jt.flags.tracebacks = "full" shows {"them" if hidden > 1 else "it"}'
+            _put(error, "__notes__", [*getattr(error, "__notes__", ()), line])
+        yield error.__traceback__
     finally:
-        for whole in before:
-            whole.restore()
-
-
-class _Whole:
-    """What an error was before it was shortened."""
-
-    def __init__(self, error: BaseException) -> None:
-        self.error, self.trace, self.notes = error, error.__traceback__, list(getattr(error, "__notes__", ()))
-        self.cause, self.suppressed = error.__cause__, error.__suppress_context__
-
-    def restore(self) -> None:
-        """Make it so again."""
-        self.error.__traceback__, self.error.__cause__ = self.trace, self.cause
-        self.error.__suppress_context__ = self.suppressed
-        if self.notes or hasattr(self.error, "__notes__"):
-            self.error.__notes__ = self.notes
+        for e, values in before:
+            vars(e).pop("__notes__", None)
+            for name, value in values:
+                if value is not None or name != "__notes__":
+                    _put(e, name, value)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -125,10 +106,22 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
 
 
-def _cut(error: BaseException) -> None:
-    """Tell nothing of what an error came from."""
-    error.__cause__ = None
-    error.__suppress_context__ = True
+def _shorten(chain: Sequence[BaseException]) -> int:
+    """Leave the learner's frames to the errors of a chain, the last one first; answers how many others there were.
+
+    What no line of the learner led to: the error that came of it has said what it says. If none came of it, it is a
+    mistake of ours and stays whole, unless it is one that explains itself.
+    """
+    hidden = 0
+    for k, error in enumerate(chain):
+        short, count = _learners_part(error.__traceback__)
+        if count and short is None and (k or not isinstance(error, JtError)):
+            if k:
+                _put(chain[k - 1], "__cause__", None)  # and so it tells of no context either
+            break
+        _put(error, "__traceback__", short)
+        hidden += count
+    return hidden
 
 
 def _learners_part(trace: TracebackType | None) -> tuple[TracebackType | None, int]:
@@ -158,12 +151,12 @@ def _check(mode: str) -> None:
         raise ArgumentError('jt.flags.tracebacks is "short" or "full"', repr(mode))
 
 
-def _shortening(write: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that writes down an error, given as (type, error, traceback)."""
+def _as_a_method(write: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that writes down an error, given as type, error and traceback."""
 
     @wraps(write)
     def short(self: Any, kind: Any, error: Any, trace: Any = None, *args: Any, **named: Any) -> Any:
-        if error is not None and not isinstance(error, BaseException):
+        if not isinstance(trace, TracebackType):
             return write(self, kind, error, trace, *args, **named)
         with shortened(error, trace) as shown:
             answer = write(self, kind, error, shown, *args, **named)
@@ -175,10 +168,12 @@ def _shortening(write: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _at_the_end(write: Callable[..., Any]) -> Callable[..., Any]:
-    """`sys.excepthook`."""
+    """`sys.excepthook`, and what is like it."""
 
     @wraps(write)
     def short(kind: Any, error: Any, trace: Any) -> Any:
+        if not isinstance(trace, TracebackType):
+            return write(kind, error, trace)
         with shortened(error, trace) as shown:
             return write(kind, error, shown)
 
@@ -186,20 +181,20 @@ def _at_the_end(write: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _at_the_end_of_a_thread(write: Callable[..., Any]) -> Callable[..., Any]:
-    """`threading.excepthook`."""
+    """`threading.excepthook`, which is given all of it as one."""
 
     @wraps(write)
     def short(told: Any) -> Any:
-        with shortened(told.exc_value, told.exc_traceback) as shown:
-            return write(threading.ExceptHookArgs((told.exc_type, told.exc_value, shown, told.thread)))
+        end = _at_the_end(lambda kind, error, trace: write(threading.ExceptHookArgs((kind, error, trace, told.thread))))
+        return end(told.exc_type, told.exc_value, told.exc_traceback)
 
     return short
 
 
 CHECKS["tracebacks"] = _check
-traceback.TracebackException.__init__ = _shortening(traceback.TracebackException.__init__)  # type: ignore[method-assign]
+traceback.TracebackException.__init__ = _as_a_method(traceback.TracebackException.__init__)  # type: ignore[method-assign]
 sys.excepthook = _at_the_end(sys.excepthook)  # from now on
 threading.excepthook = _at_the_end_of_a_thread(threading.excepthook)
 _notebook = sys.modules.get("IPython.core.ultratb")
 if _notebook is not None:
-    _notebook.AutoFormattedTB.structured_traceback = _shortening(_notebook.AutoFormattedTB.structured_traceback)
+    _notebook.AutoFormattedTB.structured_traceback = _as_a_method(_notebook.AutoFormattedTB.structured_traceback)

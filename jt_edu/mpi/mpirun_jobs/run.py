@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any
 
 from jt_edu.base.errors import JtError
-from jt_edu.base.tracebacks import is_learners
 from jt_edu.mpi.mpi4py_backend import launch
 from jt_edu.mpi.mpi4py_backend.call_log import Journal
 from jt_edu.mpi.mpi4py_backend.communicator import MPIComm, end_all, world
@@ -99,7 +98,7 @@ def _run_to_the_end(comm: MPIComm, arguments: Sequence[str], trail: Trail | None
             sys.stderr.write(f"{end.code}\n")
         _ended_badly(comm, end, code, trail)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the other ranks would wait for this one
-        told = _learners_part(error)
+        told = "".join(traceback.format_exception(error))
         sys.stderr.write(f"rank {comm.rank} of {comm.size}:\n{told}")
         _ended_badly(comm, error, 1, trail, told)
     return _ended_well(trail)
@@ -117,18 +116,6 @@ def _ended_badly(comm: MPIComm, error: BaseException, code: int, trail: Trail | 
     if trail is not None:
         trail.save(error, told)
     end_all(comm, error, code)
-
-
-def _learners_part(error: BaseException) -> str:
-    """The traceback from the learner's first line on; an error of ranks names no line of ours at all."""
-    frames = traceback.extract_tb(error.__traceback__)
-    theirs = [k for k, frame in enumerate(frames) if is_learners(frame.filename)]
-    if not theirs:
-        return "".join(traceback.format_exception(error))
-    shown = [frames[k] for k in theirs] if isinstance(error, JtError) else frames[theirs[0] :]
-    return "".join(
-        ["Traceback (most recent call last):\n", *traceback.format_list(shown), *traceback.format_exception_only(error)]
-    )
 
 
 class Trail:

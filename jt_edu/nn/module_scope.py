@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from jt_edu.base.errors import JtError
@@ -30,14 +28,20 @@ class Scope:
 
     __slots__ = ("__weakref__", "_own", "classes", "inner", "module", "path", "way")
 
+    path: str  # "Net/body/2"
+    way: str  # the same with the class of each module: "Net > body Sequential > 2 Linear"
+    classes: tuple[str, ...]  # of the modules on the way
+
     def __init__(self, module: Module, outer: Scope | None = None) -> None:
         kind = type(module).__name__
-        name = kind if outer is None else outer._name_of(module)
         self.module = weakref.ref(module)
-        self.path = name if outer is None else f"{outer.path}/{name.replace('.', '/')}"  # "Net/body/2"
-        self.classes = (kind,) if outer is None else (*outer.classes, kind)  # of the modules on the way
-        step = kind if name == kind else f"{name} {kind}"
-        self.way = step if outer is None else f"{outer.way} > {step}"
+        if outer is None:
+            self.path, self.way, self.classes = kind, kind, (kind,)
+        else:
+            name = outer._name_of(module)
+            self.path = f"{outer.path}/{name.replace('.', '/')}"
+            self.way = f"{outer.way} > " + (kind if name == kind else f"{name} {kind}")
+            self.classes = (*outer.classes, kind)
         self.inner: dict[int, Scope] = {}  # by the id of the module
         held = (value for _, value in own(module).members() if isinstance(value, Var) and value.dtype.is_float)
         self._own = weakref.WeakSet(value.node for value in held)  # parameters, when it was first called
@@ -81,18 +85,22 @@ def scope_of(module: Module, outer: Scope | None) -> Scope:
     return found
 
 
-@contextmanager
-def blaming(scope: Scope) -> Iterator[None]:
-    """Let errors inside name the layer in which they happen, unless one further in did."""
-    try:
-        yield
-    except JtError as error:
-        error.at("", scope)
-        raise
-    except Exception as error:
-        if scope.layer and not any(note.startswith("  in ") for note in getattr(error, "__notes__", ())):
-            error.add_note(f"  in {scope.layer}")
-        raise
+class Blaming:
+    """Lets errors inside name the layer in which they happen, unless one further in did."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    def __enter__(self) -> None:
+        """Nothing has happened yet."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, JtError):
+            error.at("", self.scope)
+        elif error is not None and self.scope.layer:
+            notes = vars(error).setdefault("__notes__", [])  # as add_note, which asks a class of errors for leave
+            if not any(note.startswith("  in ") for note in notes):
+                notes.append(f"  in {self.scope.layer}")
 
 
 def _given(module: Module) -> str:

@@ -65,7 +65,8 @@ def test_a_layer_that_the_learner_calls_is_named_by_their_line_already():
 
 @pytest.mark.parametrize("read", [lambda y: y.numpy(), lambda y: jt.compile(lambda v: v * 2)(y).numpy()])
 def test_an_error_while_running_names_the_layer_and_the_learners_line(read):
-    y = Words()(jt.array([8]) + 1)
+    net = Words()
+    y = net(jt.array([8]) + 1)
 
     with pytest.raises(RangeError) as caught:
         read(y)

@@ -9,7 +9,8 @@ import pytest
 from jt_edu.base.tracebacks import HOME
 
 CELLS = {
-    "layer": "net = nn.Sequential(\n    nn.Linear(8, 16),\n    nn.ReLU(),\n    nn.Linear(10, 4),\n)\nnet(jt.ones(4, 8))",
+    "layer": "net = nn.Sequential(\n    nn.Linear(8, 16),\n    nn.ReLU(),\n    nn.Linear(10, 4),\n)\n"
+    "x = jt.ones(4, 8)\nnet(x)",
     "debugger": "*_, last = __import__('traceback').walk_tb(get_ipython().InteractiveTB.tb)\nprint(last[0].f_code)",
     "again": 'jt.flags.tracebacks = "full"\n%tb',
     "short": 'jt.flags.tracebacks = "short"',

@@ -9,8 +9,8 @@ import pytest
 from jt_edu.base.tracebacks import HOME
 
 CELLS = {
-    "layer": "net = nn.Sequential(\n    nn.Linear(8, 16),\n    nn.ReLU(),\n    nn.Linear(10, 4),\n)\n"
-    "x = jt.ones(4, 8)\nnet(x)",
+    "net": "net = nn.Sequential(\n    nn.Linear(8, 16),\n    nn.ReLU(),\n    nn.Linear(10, 4),\n)",
+    "layer": "x = jt.ones(4, 8)\ny = net(x)\nloss = y.sum()\nloss",
     "debugger": "*_, last = __import__('traceback').walk_tb(get_ipython().InteractiveTB.tb)\nprint(last[0].f_code)",
     "again": 'jt.flags.tracebacks = "full"\n%tb',
     "short": 'jt.flags.tracebacks = "short"',
@@ -67,7 +67,7 @@ def test_a_cause_is_short_too(said):
 def test_what_cannot_be_computed_when_it_is_shown_names_the_learners_line_and_layer(said):
     rows = said["shown"].strip().splitlines()
 
-    assert rows[-3:-1] == ["  in Sequential > 0 Embedding(4, 2)", "  at cell 6:2: y = words(jt.array([8]) + 1)"]
+    assert rows[-3:-1] == ["  in Sequential > 0 Embedding(4, 2)", "  at cell 7:2: y = words(jt.array([8]) + 1)"]
     assert "jt_edu/" not in said["shown"]
 
 

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from jt_edu.base.plural import singular
+
 SHORT = 120  # letters of an argument or an answer
 WIDE = 76  # letters of a line; in a narrow page longer ones would be cut inside of a word
 
@@ -39,7 +41,7 @@ class Verdict:
 
     def __repr__(self) -> str:
         said = {True: "right", False: "not right", None: "not done yet"}[self.passed]
-        text = f"{said:<15}{self.name}" + (f": {self.words}" if self.words else "")
+        text = singular(f"{said:<15}{self.name}" + (f": {self.words}" if self.words else ""))
         return "\n".join(row for line in text.split("\n") for row in _rows(line))
 
 

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.base.plural import singular
+
 __all__ = ["ArgumentError", "BackendError", "DtypeError", "GradientError", "JtError", "KernelError", "OutOfMemoryError",
            "RangeError", "RankError", "ScalarError", "ShapeError", "UnknownKeyError", "UnknownNameError"]  # fmt: skip
 
@@ -37,7 +39,7 @@ class JtError(Exception):
     def __init__(self, asked: str, found: str = "", attempt: str = "") -> None:
         self.asked, self.found, self.attempt = asked, found, attempt
         text = asked + (f"; found {found}" if found else "") + "."
-        super().__init__(text + (f" Try: {attempt}." if attempt else ""))
+        super().__init__(singular(text + (f" Try: {attempt}." if attempt else "")))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made_again, (type(self), self.args), self.__dict__

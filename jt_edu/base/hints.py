@@ -77,5 +77,6 @@ def must_unpack(shape: Shape, operator: str) -> None:
     asker = sys._getframe(2)  # of the iterator, which has asked us
     what, names = asker.f_code.co_code[asker.f_lasti : asker.f_lasti + 2]
     if what == opmap["UNPACK_SEQUENCE"] and names != shape[0]:
-        asked = f"a Var of shape {shape} unpacks into {shape[0]} row{'s' * (shape[0] != 1)}"
-        raise ShapeError(asked, f"{names} name{'s' * (names != 1)}", PAIRS.get(operator, ""))
+        raise ShapeError(
+            f"a Var of shape {shape} unpacks into {shape[0]} rows", f"{names} names", PAIRS.get(operator, "")
+        )

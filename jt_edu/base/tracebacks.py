@@ -4,7 +4,7 @@
       File "train.py", line 6, in <module>
         y = net(x)
     jt_edu.base.errors.ShapeError: linear multiplies ...; found ... Try: Linear(16, 4).
-    7 calls inside jt_edu are hidden; jt.flags.tracebacks = "full" shows them
+    hidden: 7 calls inside jt_edu; jt.flags.tracebacks = "full" shows everything
 
 Nothing is taken from the error: it is shortened while somebody writes it down, and is whole again afterwards. So
 debuggers and pytest find all frames, and `%tb` shows them once the flag is "full". Who writes errors down? Python at
@@ -29,6 +29,7 @@ from typing import Any
 
 from jt_edu.base.context import CHECKS, current
 from jt_edu.base.errors import ArgumentError, JtError
+from jt_edu.base.plural import plural
 
 HOME = str(Path(__file__).parents[1]) + os.sep
 CELL_FILE = re.compile(r"ipykernel_\d+[/\\]")  # as Jupyter calls its cells
@@ -84,8 +85,7 @@ def shortened(error: BaseException, trace: TracebackType) -> Iterator[TracebackT
         _put(error, "__traceback__", trace)
         hidden = _shorten(chain)
         if hidden:
-            calls = f"{hidden} calls inside jt_edu are" if hidden > 1 else "1 call inside jt_edu is"
-            line = f'{calls} hidden; jt.flags.tracebacks = "full" shows {"them" if hidden > 1 else "it"}'
+            line = f'hidden: {plural(hidden, "call")} inside jt_edu; jt.flags.tracebacks = "full" shows everything'
             _put(error, "__notes__", [*getattr(error, "__notes__", ()), line])
         yield error.__traceback__
     finally:

@@ -42,7 +42,7 @@ class Compare:
         1 threads: ----------------------
               [8, 8]  |   2.0  |      3.0
         <BLANKLINE>
-        Times are in microseconds (us).
+        Times are in microseconds (µs).
     """
 
     def __init__(self, results: Iterable[Measurement]) -> None:

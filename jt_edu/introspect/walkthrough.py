@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from jt_edu.base.plural import plural
 from jt_edu.base.trace import Decision
 from jt_edu.codegen.emit_python import Printer
 from jt_edu.fusion.fuse import Fuser
@@ -96,7 +97,7 @@ def walk(y: Var) -> Walk:
 
 def _built(y: Var, built: Sequence[Node]) -> Stop:
     made = Counter(n.line for n in built)
-    rows = [f"    {line}\n        {_several(count, 'node')}: {_ops(built, line)}" for line, count in made.items()]
+    rows = [f"    {line}\n        {plural(count, 'node')}: {_ops(built, line)}" for line, count in made.items()]
     return Stop(
         "What did my line build?",
         "Each operator made a node, which says which operator is meant, and of which inputs. No number was computed;\n"
@@ -136,13 +137,13 @@ def _meaning_of(node: Node) -> str:
 
 
 def _running(e: Explanation) -> Stop:
-    steps = _several(len(e.kernels), "kernel")
+    steps = plural(len(e.kernels), "kernel")
     return Stop(
         "When does it run?",
         "When a number is asked for: numpy(), item(), print or sync(). `run` is the table of contents of all that\n"
         "follows: put the nodes in order, look for a plan or make one, run it, keep what you still hold.",
         _join(_source(execute.run), _source(execute.recall), _source(execute.plan_for)),
-        f"{_several(len(e.order), 'node')} in order, inputs first; their plan has {steps}.",
+        f"{plural(len(e.order), 'node')} in order, inputs first; their plan has {steps}.",
     )
 
 
@@ -151,7 +152,7 @@ def _fusing(e: Explanation) -> Stop:
     for d in e.decisions:
         seen.setdefault((d.fused, d.rule), []).append(d)
     rows = [
-        f"    {_several(len(found), 'edge')} {'fused' if fused else 'cut'}: {rule}, such as {found[0].reason}"
+        f"    {plural(len(found), 'edge')} {'fused' if fused else 'cut'}: {rule}, such as {found[0].reason}"
         for (fused, rule), found in seen.items()
     ]
     operators, total = e.unfused
@@ -161,7 +162,7 @@ def _fusing(e: Explanation) -> Stop:
         "needs it. These are its decisions for your expression:\n"
         + "\n".join(rows or ["    (there was none to make)"]),
         _source(Fuser.run),
-        f"{_several(len(e.kernels), 'kernel')} for {_several(operators, 'operator')}: {e.bytes:,} bytes read and "
+        f"{plural(len(e.kernels), 'kernel')} for {plural(operators, 'operator')}: {e.bytes:,} bytes read and "
         f"written, where a kernel for each operator would need {total:,}.",
     )
 
@@ -209,8 +210,8 @@ def _gradient(y: Var, names: dict[int, str]) -> Stop:
     found = [g for g in autograd.gradients(loss, [Var._of(n) for n in leaves], allow_unused=True) if g is not None]
     e = Explanation([g.node for g in found], names)
     what = ", ".join(f"d{n.name or names.get(n.id, f'#{n.id}')}" for n in leaves)
-    nodes, kernels = sum(n.gradient for n in e.order), _several(len(e.kernels), "kernel")
-    holds = f"{what}, as {_several(nodes, 'new node')}; {kernels} would compute {'it' if len(found) == 1 else 'them'}."
+    nodes, kernels = sum(n.gradient for n in e.order), plural(len(e.kernels), "kernel")
+    holds = f"{what}, as {plural(nodes, 'new node')}; {kernels} would compute {'it' if len(found) == 1 else 'them'}."
     return Stop(question, words, _join(*code), f"{holds} Go on at stop 3.")
 
 
@@ -261,10 +262,6 @@ def _place(rank: int) -> str:
 
 def _subscript(parts: Iterable[object]) -> str:
     return f"[{', '.join(map(str, parts)) or '()'}]"
-
-
-def _several(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _either(names: Iterable[str]) -> str:

@@ -263,7 +263,7 @@ def test_meta_operators_says_what_is_wrong_with_wrong_answers():
     found = verdicts(said := run("02_meta_operators", WRONG_META))
 
     assert (found["not right"], found["another shape"]) == (4, 1), said
-    assert "upside_down: yours is made by getitem, expected is made by reindex" in said
+    assert "upside_down: yours is made by getitem, it should be made by reindex" in said
 
 
 @pytest.mark.parametrize(("gap", "answer", "words"), [

@@ -73,5 +73,5 @@ def test_what_cannot_be_computed_when_it_is_shown_names_the_learners_line_and_la
 
 def test_other_modes_of_ipython_are_short_and_errors_of_others_as_ever(said):
     assert "jt_edu/" not in said["plain"]
-    assert said["plain"].strip().endswith("shows them")
+    assert said["plain"].strip().endswith("shows everything")
     assert said["other"].strip().splitlines()[-1] == "ZeroDivisionError: division by zero"

@@ -15,7 +15,7 @@ from jt_edu import nn
 from jt_edu.base.errors import ArgumentError, JtError, ShapeError
 from jt_edu.base.tracebacks import HOME
 
-HIDDEN = re.compile(r'\d+ calls? inside jt_edu (is|are) hidden; jt\.flags\.tracebacks = "full" shows (it|them)')
+HIDDEN = re.compile(r'hidden: \d+ calls? inside jt_edu; jt\.flags\.tracebacks = "full" shows everything')
 PROGRAM = """
 import pdb, sys, threading, traceback
 import jt_edu as jt

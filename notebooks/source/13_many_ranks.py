@@ -26,8 +26,7 @@ from jt_exercises.tell import tell
 def stopped(run):
     """Say what ended a run, if something did."""
     if run.error is not None:
-        who = "all ranks" if run.failed_rank is None else f"rank {run.failed_rank}"
-        print(f"{who}: {type(run.error).__name__}: {run.error}")
+        print(f"rank {run.failed_rank}: {type(run.error).__name__}: {run.error}")
     return run.error is not None
 
 

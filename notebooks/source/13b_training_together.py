@@ -27,8 +27,7 @@ images, labels = (v.numpy() for v in next(iter(jt.data.digits(batch_size=90))))
 def stopped(run):
     """Say what ended a run, if something did."""
     if run.error is not None:
-        who = "all ranks" if run.failed_rank is None else f"rank {run.failed_rank}"
-        print(f"{who}: {type(run.error).__name__}: {run.error}")
+        print(f"rank {run.failed_rank}: {type(run.error).__name__}: {run.error}")
     return run.error is not None
 
 

@@ -364,6 +364,6 @@ def test_what_ended_the_ranks_is_told_to_the_end(name, capsys):
     assert space["stopped"](run_ranks(2, lambda comm: comm.recv(source=1 - comm.rank)))
 
     said = capsys.readouterr().out
-    assert said.startswith("all ranks: DeadlockError: deadlock: every rank waits for another")
+    assert said.startswith("rank 0: DeadlockError: deadlock: every rank waits for another")
     assert "rank 1 waits in recv(source=0, tag=any)" in said
     assert "try: let one of the two send" in said

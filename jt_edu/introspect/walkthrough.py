@@ -25,7 +25,8 @@ from jt_edu.fusion.fuse import Fuser
 from jt_edu.introspect.explain import Explanation, scrolling
 from jt_edu.ir import scalar_ops
 from jt_edu.ir.meta_ops import CONSTANT, REDUCERS, Elementwise, Reindex, ReindexReduce
-from jt_edu.ir.node import HOME, Node, behind, history
+from jt_edu.base.tracebacks import HOME
+from jt_edu.ir.node import Node, behind, history
 from jt_edu.runtime import execute
 from jt_edu.runtime.conv_step import convolution_text
 from jt_edu.variable import autograd

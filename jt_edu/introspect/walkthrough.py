@@ -20,12 +20,12 @@ from typing import Any
 
 from jt_edu.base.plural import plural
 from jt_edu.base.trace import Decision
+from jt_edu.base.tracebacks import HOME
 from jt_edu.codegen.emit_python import Printer
 from jt_edu.fusion.fuse import Fuser
 from jt_edu.introspect.explain import Explanation, scrolling
 from jt_edu.ir import scalar_ops
 from jt_edu.ir.meta_ops import CONSTANT, REDUCERS, Elementwise, Reindex, ReindexReduce
-from jt_edu.base.tracebacks import HOME
 from jt_edu.ir.node import Node, behind, history
 from jt_edu.runtime import execute
 from jt_edu.runtime.conv_step import convolution_text

@@ -25,8 +25,8 @@ from typing import Any, Self
 
 from jt_edu.backends.convolve.standalone import NUMBERS
 from jt_edu.base.errors import ArgumentError
-from jt_edu.codegen.emit_python import Source
 from jt_edu.base.tracebacks import HOME
+from jt_edu.codegen.emit_python import Source
 from jt_edu.runtime.conv_step import OWN, Own
 from jt_edu.runtime.plan import ROW, Plan, Step, living
 

@@ -33,7 +33,6 @@ from jt_edu.base.plural import plural
 
 HOME = str(Path(__file__).parents[1]) + os.sep
 CELL_FILE = re.compile(r"ipykernel_\d+[/\\]")  # as Jupyter calls its cells
-TYPED = ("<cell", "<ipython-input", "<python-input", "<stdin>", "<string>")  # at a prompt, or given to exec
 STRANGERS = {"site-packages", "dist-packages", "jt_widgets"}
 MODES = ("short", "full")
 CHANGED = ("__traceback__", "__cause__", "__suppress_context__", "__notes__")  # of an error, while it is written down
@@ -62,8 +61,8 @@ def is_learners(file: str) -> bool:
 
 @cache
 def is_cell(file: str) -> bool:
-    """Whether what is called a file was typed into a notebook or at a prompt."""
-    return bool(CELL_FILE.search(file)) or file.startswith(TYPED) or Path(file).name == "cell"
+    """Whether what is called a file is a cell of a notebook."""
+    return bool(CELL_FILE.search(file)) or file.startswith(("<cell", "<ipython-input")) or Path(file).name == "cell"
 
 
 @cache

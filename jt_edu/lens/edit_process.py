@@ -50,7 +50,8 @@ NOT_IN_KERNELS: dict[type[ast.AST], str] = {
     ast.ListComp: "a comprehension", ast.SetComp: "a comprehension", ast.DictComp: "a comprehension",
     ast.GeneratorExp: "a comprehension", ast.NamedExpr: ":=",
 }  # fmt: skip
-SERVE = "from jt_edu.lens.verify_edit import serve; serve()"
+WHOLE = "from jt_edu.base.context import flags; flags.tracebacks = 'full'"  # of what it says, the last line is read
+SERVE = f"{WHOLE}; from jt_edu.lens.verify_edit import serve; serve()"
 RESERVED = ("mark_", "most_", "rounds_")  # names that `sandbox` adds to a text
 
 

@@ -41,7 +41,7 @@ class Verdict:
 
     def __repr__(self) -> str:
         said = {True: "right", False: "not right", None: "not done yet"}[self.passed]
-        text = singular(f"{said:<15}{self.name}" + (f": {self.words}" if self.words else ""))
+        text = f"{said:<15}{self.name}" + (f": {self.words}" if self.words else "")
         return "\n".join(row for line in text.split("\n") for row in _rows(line))
 
 
@@ -63,11 +63,11 @@ def exercise(name: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]
     def decorate(function: Callable[..., str]) -> Callable[..., Verdict]:
         def judge(*answers: Any, **more: Any) -> Verdict:
             try:
-                return Verdict(name, True, function(*answers, **more))
+                return Verdict(name, True, singular(function(*answers, **more)))
             except NotDoneError as nothing:
-                return Verdict(name, None, str(nothing))
+                return Verdict(name, None, singular(str(nothing)))
             except RefusedError as refused:
-                return Verdict(name, False, str(refused))
+                return Verdict(name, False, singular(str(refused)))
             except Exception as error:  # noqa: BLE001 - such as comparing a text with a number: the notebook goes on
                 found = f"{type(error).__name__}: {error}"
                 return Verdict(name, False, f"the answer is of a kind that cannot be judged ({short(found)})")

@@ -4,7 +4,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.base.plural import plural, singular
-from jt_exercises.verdict import Verdict
+from jt_exercises.verdict import RefusedError, exercise
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,8 @@ def test_errors_have_the_singular(call, words):
 
 
 def test_so_have_verdicts():
-    assert repr(Verdict("sums", False, "of 1 rows the sum is 2")) == "not right      sums: of 1 row the sum is 2"
+    @exercise("sums")
+    def check(rows):
+        raise RefusedError(f"of {rows} rows the sum is 2")
+
+    assert repr(check(1)) == "not right      sums: of 1 row the sum is 2"

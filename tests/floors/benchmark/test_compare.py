@@ -29,7 +29,7 @@ def test_a_table_has_a_line_for_each_size_and_a_column_for_each_way():
     assert lines(*results) == [
         "[---------- Batched dot ----------]",
         "                |  mul/sum  |   bmm",
-        "1 threads: ------------------------",
+        "1 thread: -------------------------",
         "      [64, 64]  |     12.0  |  15.2",
         "      [1, 1]    |      1.0  |",
         "2 threads: ------------------------",

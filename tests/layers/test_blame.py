@@ -119,3 +119,28 @@ def test_an_error_outside_of_a_network_names_no_layer():
         jt.ones(2) + jt.ones(3)
 
     assert layer_of(caught.value) == []
+
+
+@pytest.mark.parametrize("kind", [RangeError, RuntimeError])
+@pytest.mark.parametrize("before", [0, 3])
+def test_a_step_that_fails_in_any_run_of_a_plan_names_its_layer(kind, before):
+    class Host(nn.Module):
+        def execute(self, x):
+            return jt.numpy_code(x.shape, x.dtype, [x], self.fill)
+
+        def fill(self, np, data):
+            data["outputs"][0][:] = 1
+            if self.broken:
+                raise kind("mine")
+
+    net = nn.Sequential(Host())
+    for run in range(before + 1):
+        net[0].broken = run == before
+        y = net(jt.ones(2) + 1)
+        if not net[0].broken:
+            y.numpy()
+
+    with pytest.raises(JtError) as caught:
+        y.numpy()
+
+    assert layer_of(caught.value) == ["Sequential > 0 Host"]

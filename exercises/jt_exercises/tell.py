@@ -2,8 +2,8 @@
 
     right          dy/da
     not done yet   dy/db
-    another shape  a gradient for an input of shape (3,): yours is (4, 3), expected is (3,)
-    not right      dy/da: yours is 3.0, expected is 2.0
+    another shape  a gradient for an input of shape (3,): yours is (4, 3), it should be (3,)
+    not right      dy/da: yours is 3.0, it should be 2.0
 
 For exercises whose right answer the notebook itself knows; the others have checks. Nothing here knows which they are.
 """
@@ -33,7 +33,7 @@ def tell(what: str, yours: Any, right: Any, *, near: float = NEAR, also: str = "
 
     Example:
         >>> tell("the slope", 3.0, 2.0)
-        not right      the slope: yours is 3.0, expected is 2.0
+        not right      the slope: yours is 3.0, it should be 2.0
     """
     sort, words = _compared(yours, np.asarray(right), near)
     passed = {"right": True, "not done yet": None}.get(sort, False)
@@ -50,7 +50,7 @@ def _compared(yours: Any, right: np.ndarray, near: float) -> tuple[str, str]:
     except Exception as error:  # noqa: BLE001 - whatever a learner hands in, the notebook goes on
         return "not right", f"it is no array ({type(error).__name__}: {error})"
     if mine.shape != right.shape:
-        return "another shape", f"yours is {mine.shape}, expected is {right.shape}"
+        return "another shape", f"yours is {mine.shape}, it should be {right.shape}"
     numbers = right.dtype.kind in "biuf"
     if numbers and mine.dtype.kind not in "biuf":
         return "not right", f"yours is {yours!r:.{FEW}}, which is no number"
@@ -60,11 +60,11 @@ def _compared(yours: Any, right: np.ndarray, near: float) -> tuple[str, str]:
     if right.size > FEW:
         place = tuple(map(int, np.argwhere(~same)[0]))  # the first
         many = f"{right.size - np.count_nonzero(same)} of {right.size:,} numbers differ; at {list(place)} "
-        return "not right", many + f"yours is {mine[place]}, expected is {right[place]}"
+        return "not right", many + f"yours is {mine[place]}, it should be {right[place]}"
     shown, wanted = _rounded(mine, right) if numbers else (mine, right)
     if right.ndim < 2:
-        return "not right", f"yours is {shown}, expected is {wanted}"
-    return "not right", f"yours is\n{shown}\nexpected is\n{wanted}"
+        return "not right", f"yours is {shown}, it should be {wanted}"
+    return "not right", f"yours is\n{shown}\nit should be\n{wanted}"
 
 
 def _rounded(mine: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

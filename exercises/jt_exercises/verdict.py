@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from jt_edu.base.plural import singular
+
 SHORT = 120  # letters of an argument or an answer
 WIDE = 76  # letters of a line; in a narrow page longer ones would be cut inside of a word
 
@@ -61,11 +63,11 @@ def exercise(name: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]
     def decorate(function: Callable[..., str]) -> Callable[..., Verdict]:
         def judge(*answers: Any, **more: Any) -> Verdict:
             try:
-                return Verdict(name, True, function(*answers, **more))
+                return Verdict(name, True, singular(function(*answers, **more)))
             except NotDoneError as nothing:
-                return Verdict(name, None, str(nothing))
+                return Verdict(name, None, singular(str(nothing)))
             except RefusedError as refused:
-                return Verdict(name, False, str(refused))
+                return Verdict(name, False, singular(str(refused)))
             except Exception as error:  # noqa: BLE001 - such as comparing a text with a number: the notebook goes on
                 found = f"{type(error).__name__}: {error}"
                 return Verdict(name, False, f"the answer is of a kind that cannot be judged ({short(found)})")

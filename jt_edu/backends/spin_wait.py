@@ -1,7 +1,7 @@
 """Spin wait: how does a thread wait for another one that will be ready in a moment?
 
-Waking a thread that sleeps takes 20 to 60 us. One that looks at a counter all the time sees it move within 0.1 us, but
-keeps a core busy, so it looks for some 80 us only, between two launches, and then goes to sleep. Meanwhile it must not
+Waking a thread that sleeps takes 20 to 60 µs. One that looks at a counter all the time sees it move within 0.1 µs, but
+keeps a core busy, so it looks for some 80 µs only, between two launches, and then goes to sleep. Meanwhile it must not
 hold the GIL, so it is a kernel like all others, `numba_cpu.SPIN`, that looks with the function that stands here.
 """
 

@@ -63,7 +63,7 @@ class PlainAllocator:
 
 
 class CachingAllocator:
-    """Lends buffers of 64 KB and more, and finds out by itself which are free. Smaller arrays are NumPy's.
+    """Lends buffers of 64 kB and more, and finds out by itself which are free. Smaller arrays are NumPy's.
 
     Example:
         >>> with jt.allocator(CachingAllocator()) as mine:

@@ -31,6 +31,7 @@ class Flags:
     backend: str = "numba"  # who runs kernels: "numba", "python", or one that registered itself
     lazy_execution: bool = True  # False: each operator runs as soon as it is written
     fuse: bool = True  # False: one kernel for each operator, to see what fusion saves
+    tracebacks: str = "short"  # the learner's own lines; "full": the calls inside jt_edu, too
     lenient_grad: bool = False  # True, as Jittor: several losses are summed, no path is a gradient of 0; with a warning
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.base.plural import singular
+
 __all__ = ["ArgumentError", "BackendError", "DtypeError", "GradientError", "JtError", "KernelError", "OutOfMemoryError",
            "RangeError", "RankError", "ScalarError", "ShapeError", "UnknownKeyError", "UnknownNameError"]  # fmt: skip
 
@@ -37,15 +39,17 @@ class JtError(Exception):
     def __init__(self, asked: str, found: str = "", attempt: str = "") -> None:
         self.asked, self.found, self.attempt = asked, found, attempt
         text = asked + (f"; found {found}" if found else "") + "."
-        super().__init__(text + (f" Try: {attempt}." if attempt else ""))
+        super().__init__(singular(text + (f" Try: {attempt}." if attempt else "")))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made_again, (type(self), self.args), self.__dict__
 
-    def at(self, line: str) -> JtError:
-        """The same error, which also names the learner's line."""
-        if line and not any(line in str(a) for a in self.args):
-            self.args = (f"{self.args[0]}\n  at {line}",)
+    def at(self, line: str, scope: Any = None) -> JtError:
+        """The same error, which also names the learner's line, and the layer in which it happened."""
+        text = str(self.args[0])
+        if scope is not None and scope.layer and "\n  in " not in text:
+            text += f"\n  in {scope.layer}"
+        self.args = (text + f"\n  at {line}" if line and line not in text else text,)
         return self
 
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import combinations
+from opcode import opmap
+
+from jt_edu.base.errors import ShapeError
 
 Shape = tuple[int, ...]
+PAIRS = {  # operators that answer a pair elsewhere: what makes it here
+    "max": "x.max(dim), x.argmax(dim): max answers the values alone",
+    "min": "x.min(dim), x.argmin(dim): min answers the values alone",
+    "first": "x.argmax(dim), x.max(dim), or argmin and min: each of them answers one of the two",
+}
 OF_A_KIND = {"c": "x.real or x.abs()", "f": "x.int64()", "b": "x.int64() or x.float()"}  # of a kind that is refused
 NOTHING = "another argument, or a return at the end of the function that makes it: without one it answers None"
 AGREE = "shapes that agree on this axis, or one that has length 1 there"
@@ -55,3 +64,19 @@ def of_an_index(fault: str, n: int) -> tuple[str, str, str]:
         return f"an index function takes one counter per axis of the result, here {n}", fault, ""
     way = "i // 2, which rounds down" if " /: " in fault else ""
     return "an index is made of counters and whole numbers with + - * // and %", fault, way
+
+
+def must_unpack(shape: Shape, operator: str) -> None:
+    """Raise where the line that asks for the rows of a Var unpacks them into too many or too few names.
+
+    Example:
+        >>> values, places = jt.rand(3, 4).max(1)
+        Traceback (most recent call last):
+        ShapeError: a Var of shape (3,) unpacks into 3 rows; found 2 names. Try: x.max(dim), x.argmax(dim): ...
+    """
+    asker = sys._getframe(2)  # of the iterator, which has asked us
+    what, names = asker.f_code.co_code[asker.f_lasti : asker.f_lasti + 2]
+    if what == opmap["UNPACK_SEQUENCE"] and names != shape[0]:
+        raise ShapeError(
+            f"a Var of shape {shape} unpacks into {shape[0]} rows", f"{names} names", PAIRS.get(operator, "")
+        )

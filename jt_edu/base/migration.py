@@ -7,12 +7,12 @@ _HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers in
 _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
-    ("jt", "linalg"): "np.linalg and x.numpy(), without gradients; jt.norm, jt.matmul and jt.einsum have them",
-    ("jt", "fft"): "np.fft and x.numpy(), without gradients",
-    ("jt", "code"): "jt_edu.ops.custom_kernel.kernel, which makes an operator of a kernel that you write",
+    ("jt", "linalg"): "np.linalg and x.numpy(): gradients are not here yet, but for jt.norm, jt.matmul and jt.einsum",
+    ("jt", "fft"): "np.fft and x.numpy(): gradients of it are not here yet",
+    ("jt", "code"): "jt_edu.ops.custom_kernel.kernel, which runs a kernel of yours: a shorter name is not here yet",
     ("jt", "jacobian"): "jt.stack([jt.grad(part, x) for part in y.flatten()])",
     ("jt", "hessian"): "jt.stack([jt.grad(part, x) for part in jt.grad(y, x).flatten()])",
-    ("jt", "vmap"): "one more axis in front: operators broadcast, and jt.matmul and jt.einsum take batches",
+    ("jt", "vmap"): "one more axis, which operators, jt.matmul and jt.einsum take: vmap itself is not here yet",
     ("jt", "cuda"): _CPU,
     ("jt", "device"): _CPU,
     ("jt", "use_cuda"): _CPU,

@@ -176,10 +176,10 @@ class Trace:
         return json.dumps(self.as_dict())
 
     def __repr__(self) -> str:
-        rows = [f"{'nodes':>6}{'ms':>10}{'KB':>10}{'compiled':>10}  kernel"]
+        rows = [f"{'nodes':>6}{'ms':>10}{'kB':>10}{'compiled':>10}  kernel"]
         for k in self.kernels:
             state = f"{k.compile_seconds * 1e3:.0f} ms" if k.compiled else "no"
             rows.append(f"{len(k.nodes):>6}{k.milliseconds:>10.3f}{k.bytes / 1e3:>10.1f}{state:>10}  {k.name}")
         total = sum(k.milliseconds for k in self.kernels)
-        rows.append(f"{len(self.kernels)} kernels, {total:.3f} ms, peak {self.peak / 1e3:.1f} KB")
+        rows.append(f"{len(self.kernels)} kernels, {total:.3f} ms, peak {self.peak / 1e3:.1f} kB")
         return "\n".join(rows)

@@ -2,7 +2,7 @@
 
     [------- Batched dot -------]        a table for each label
                 |  mul  |  bmm           a column for each description
-    1 threads: ------------------        a group of lines for each number of threads
+    1 thread: -------------------        a group of lines for each number of threads
        [64, 64] |   12  |   15           a line for each sub-label (and environment)
 
 Measurements of the same task share a cell: their samples are put together. All times of a table have one unit, the one
@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from jt_edu.base.plural import plural
 from jt_edu.benchmark.measurement import Measurement, TaskSpec, checked, unit_of
 from jt_edu.ops.arguments import yes_or_no
 
@@ -39,10 +40,10 @@ class Compare:
         >>> print(Compare([measured("rows", "[8, 8]", 2e-6), measured("columns", "[8, 8]", 3e-6)]))
         [------------- Sum -------------]
                       |  rows  |  columns
-        1 threads: ----------------------
+        1 thread: -----------------------
               [8, 8]  |   2.0  |      3.0
         <BLANKLINE>
-        Times are in microseconds (us).
+        Times are in microseconds (µs).
     """
 
     def __init__(self, results: Iterable[Measurement]) -> None:
@@ -149,7 +150,7 @@ def _table(results: Sequence[Measurement], style: Style) -> str:
     warned = {c: max(len(cell.warning) for (_, k), cell in cells.items() if k == c) for c in grid.columns}
     widths = {c: max(len(c), *(len(x.text) + warned[c] for (_, k), x in cells.items() if k == c)) for c in grid.columns}
     names = {row: INDENT + (f"({row[1]})  " if row[1] else "") + row[2] for row in grid.rows}
-    left = max(len(text) for text in [*names.values(), *(f"{row[0]} threads:" for row in grid.rows)])
+    left = max(len(text) for text in [*names.values(), *(f"{plural(row[0], 'thread')}:" for row in grid.rows)])
     width = left + sum(len(SEPARATOR) + widths[c] for c in grid.columns)
     label = results[0].task_spec.label
     lines = [
@@ -157,7 +158,7 @@ def _table(results: Sequence[Measurement], style: Style) -> str:
         _line(" " * left, [c.rjust(widths[c]) for c in grid.columns]),
     ]
     for row in grid.rows:
-        head = f"{row[0]} threads: "
+        head = f"{plural(row[0], 'thread')}: "
         if head not in {line[: len(head)] for line in lines}:
             lines.append(head.ljust(width, "-"))
         shown = [(cells.get((row, c), Cell()), c) for c in grid.columns]

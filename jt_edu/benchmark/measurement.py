@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError
+from jt_edu.base.plural import plural
 from jt_edu.ir.builders import short
 from jt_edu.ops.arguments import number, whole
 
-UNITS = (("ns", 1e-9, "nanoseconds"), ("us", 1e-6, "microseconds"), ("ms", 1e-3, "milliseconds"), ("s", 1.0, "seconds"))
+UNITS = (("ns", 1e-9, "nanoseconds"), ("µs", 1e-6, "microseconds"), ("ms", 1e-3, "milliseconds"), ("s", 1.0, "seconds"))
 UNSTEADY = 0.1  # iqr / median from which on a measurement comes with a warning
 MANY = 4  # samples that quartiles need
 LEAST_ERROR = 25e-9  # seconds: no clock of a program sees less
@@ -82,8 +83,8 @@ class Measurement:
         >>> jt.benchmark.Measurement(10, [1e-5, 2e-5, 3e-5, 4e-5, 5e-5], task)
         <jt.benchmark.Measurement>
         pass
-          Median: 3.00 us
-          IQR:    2.00 us (2.00 to 4.00)
+          Median: 3.00 µs
+          IQR:    2.00 µs (2.00 to 4.00)
           5 measurements, 10 runs per measurement, 1 thread
           WARNING: The interquartile range is 66.7% of the median: other work may have disturbed this measurement.
     """
@@ -193,13 +194,13 @@ class Measurement:
         task, count = self.task_spec, len(self.times)
         name, unit, _ = unit_of(self.median)
         low, median, high = (self._quantile(share) / unit for share in (0.25, 0.5, 0.75))
-        many = f"{_plural(count, 'measurement')}, {_plural(self.number_per_run, 'run')}"
+        many = f"{plural(count, 'measurement')}, {plural(self.number_per_run, 'run')}"
         lines = [
             "<jt.benchmark.Measurement>",
             task.summary(),
             f"  {'Median: ' if count > 1 else ''}{median:.2f} {name}",
             *([f"  IQR:    {high - low:.2f} {name} ({low:.2f} to {high:.2f})"] if count >= MANY else []),
-            f"  {many}{' per measurement' if count > 1 else ''}, {_plural(task.num_threads, 'thread')}",
+            f"  {many}{' per measurement' if count > 1 else ''}, {plural(task.num_threads, 'thread')}",
         ]
         if self.has_warnings:
             share = self.iqr / self.median if self.median else math.inf
@@ -231,10 +232,6 @@ def unit_of(seconds: float) -> tuple[str, float, str]:
 
     Example:
         >>> unit_of(2.5e-4)
-        ('us', 1e-06, 'microseconds')
+        ('µs', 1e-06, 'microseconds')
     """
     return next((unit for unit in reversed(UNITS) if seconds >= unit[1]), UNITS[0])
-
-
-def _plural(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count != 1 else ''}"

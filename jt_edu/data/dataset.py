@@ -29,6 +29,7 @@ import numpy as np
 
 from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.base.own import doing, own
+from jt_edu.base.plural import plural
 from jt_edu.data.checks import callable_or_none, check_workers, key, place, places
 from jt_edu.data.collate import as_array, as_vars, collate
 from jt_edu.data.fetch import Batches, example
@@ -113,10 +114,10 @@ class Dataset(Fetching):
         if self.total_len < 0 and type(self).__len__ is Dataset.__len__:
             return f"{name}(total_len is not set)"
         count, batches = _count(self), Dataset.__len__(self)
-        words = [_many(count, "example"), f"{_many(batches, 'batch')} of {self.batch_size}"]
+        words = [plural(count, "example"), f"{plural(batches, 'batch')} of {self.batch_size}"]
         said = {"shuffled": self.shuffle, "drop_last": self.drop_last, "endless": self.endless}
         words += [word for word, yes in said.items() if yes]
-        words += [_many(self.num_workers, "worker")] if self.num_workers else []
+        words += [plural(self.num_workers, "worker")] if self.num_workers else []
         return f"{name}({', '.join(words)})"
 
     def __iter__(self) -> Iterator[Any]:
@@ -195,11 +196,6 @@ def _count(dataset: Dataset) -> int:
             "def __len__(self), or self.set_attrs(total_len=...)",
         )  # fmt: skip
     return dataset.total_len
-
-
-def _many(count: int, word: str) -> str:
-    """1 batch, 2 batches."""
-    return f"{count} {word}" + ("" if count == 1 else "es" if word.endswith("ch") else "s")
 
 
 def _checked(who: str, name: str, value: Any) -> Any:

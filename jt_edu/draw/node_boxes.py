@@ -14,8 +14,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from jt_edu.base.plural import plural
 from jt_edu.draw.clusters import Group, Id, Node
-from jt_edu.draw.text_metrics import KINDS, bytes_of, bytes_text, clean, count, cut, shape_text, size_text, tuple_text
+from jt_edu.draw.text_metrics import KINDS, bytes_of, bytes_text, clean, cut, shape_text, size_text, tuple_text
 
 FEW = 2  # parameters that a closed box names
 DIGITS = re.compile("[0-9]+")
@@ -108,13 +109,13 @@ def node_card(node: Node, *, output: bool) -> Card:
 def box_card(group: Group, nodes: Mapping[Id, Node], outputs: Collection[Id], kernels: Mapping[Any, str]) -> Card:
     """The card of a closed box: how many operators are in it, in how many kernels, and what they store."""
     inside = [nodes[i] for i in group.nodes]
-    facts = [count(len(inside), "op")]
+    facts = [plural(len(inside), "op")]
     if group.kind == "kernel":
         facts.insert(0, f"kernel {cut(clean(group.number), 12)}")
         name, op, title = "", kernels.get(group.number, "") or facts[0], facts[0]
     else:
         used = {node.get("kernel") for node in inside} - {None}
-        facts += [count(len(used), "kernel")] if used else []
+        facts += [plural(len(used), "kernel")] if used else []
         stored = size_text(sum(bytes_of(node) for node in inside if node.get("stored")))
         facts += [stored] if stored else []
         name, op, title = group.name, group.made if group.made != group.name else "", group.kind
@@ -138,7 +139,7 @@ def carried(values: Iterable[Id], nodes: Mapping[Id, Node]) -> str:
     found = [nodes[i] for i in dict.fromkeys(values)]
     if len(found) == 1:
         return " · ".join(filter(None, [shape_text(found[0]), bytes_text(found[0])]))
-    return " · ".join(filter(None, [count(len(found), "array"), size_text(sum(map(bytes_of, found)))]))
+    return " · ".join(filter(None, [plural(len(found), "array"), size_text(sum(map(bytes_of, found)))]))
 
 
 def add_chips(card: Card, chips: Mapping[Id, Chip]) -> None:
@@ -164,4 +165,4 @@ def parameter_chips(chips: Mapping[Id, Chip]) -> list[Chip]:
     found = [chip for chip in chips.values() if chip.kind == "source"]
     if len(found) <= FEW:
         return found
-    return [Chip("source", count(len(found), "parameter"), cut("; ".join(chip.text for chip in found[:300]), 300))]
+    return [Chip("source", plural(len(found), "parameter"), cut("; ".join(chip.text for chip in found[:300]), 300))]

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.base.errors import ArgumentError
+from jt_edu.base.plural import plural
 from jt_edu.draw.dot import dot_source
 from jt_edu.draw.scene import Scene, compose
 from jt_edu.draw.svg import draw
-from jt_edu.draw.text_metrics import clean, count, cut, shape_text, table
+from jt_edu.draw.text_metrics import clean, cut, shape_text, table
 from jt_edu.draw.visible_graph import View, view
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Picture:
         kernels = len(self.document.get("kernels", ()))
         sources = [node for node in nodes.values() if node.get("kind") == "source"]
         outputs = [nodes[i] for i in self.document.get("outputs", ()) if i in nodes]
-        size = count(len(nodes), "node") + (f" in {count(kernels, 'kernel')}" if kernels else "")
+        size = plural(len(nodes), "node") + (f" in {plural(kernels, 'kernel')}" if kernels else "")
         ways = [
             _list([_name(s) for s in sources], "go", "in"),
             _list([f"{_name(o)} {shape_text(o)}" for o in outputs], "come", "out"),
@@ -130,7 +131,7 @@ class Picture:
         rows = self.text.split("\n")
         rest = len(rows) - SHORT - 2
         return (
-            self.text if rest <= 0 else "\n".join([*rows[: SHORT + 2], f"… and {count(rest, 'node')} more: see .text"])
+            self.text if rest <= 0 else "\n".join([*rows[: SHORT + 2], f"… and {plural(rest, 'node')} more: see .text"])
         )
 
 

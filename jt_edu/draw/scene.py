@@ -13,10 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from jt_edu.base.plural import plural
 from jt_edu.draw.clusters import Group, Id
 from jt_edu.draw.layout import LANE, Link, Point, place
 from jt_edu.draw.node_boxes import Card, Chip
-from jt_edu.draw.text_metrics import KINDS, clean, count, cut, width
+from jt_edu.draw.text_metrics import KINDS, clean, cut, width
 from jt_edu.draw.visible_graph import Line, View, meet, way
 from jt_edu.draw.x_coordinates import Box
 
@@ -68,7 +69,7 @@ class Frame:
     def caption(self) -> str:
         """Its first line."""
         kind = f"kernel {cut(clean(self.group.number), 12)}" if self.group.kind == "kernel" else self.group.kind
-        return f"{'∂ ' if self.group.gradient else ''}{kind} · {count(self.nodes, 'op')}"
+        return f"{'∂ ' if self.group.gradient else ''}{kind} · {plural(self.nodes, 'op')}"
 
     @property
     def corner(self) -> Point:

@@ -110,11 +110,6 @@ def size_text(size: float) -> str:
     return f"{size:.3g} {unit}" if size < 1000 else f"{size:,.0f} {unit}"
 
 
-def count(number: int, noun: str) -> str:
-    """1 node, 5,000 nodes."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
 def table(document: Mapping[str, Any]) -> str:
     """One row for each node: number, name, operator, shape, dtype, kernel, inputs, and the learner's line."""
     outputs = set(document.get("outputs", ()))

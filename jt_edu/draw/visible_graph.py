@@ -18,10 +18,11 @@ from itertools import pairwise
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError
+from jt_edu.base.plural import plural
 from jt_edu.draw.clusters import WAYS, Group, Id, Item, Node, below, grow, start
 from jt_edu.draw.layout import ranks
 from jt_edu.draw.node_boxes import Card, Chip, add_chips, box_card, carried, chip_of, node_card, parameter_chips
-from jt_edu.draw.text_metrics import clean, count, cut
+from jt_edu.draw.text_metrics import clean, cut
 
 REACH = 4  # ranks that a line may span
 SOURCE_REACH = 2  # the same for lines from a source: its name says enough
@@ -165,12 +166,12 @@ def _note(seen: View, leaves: int) -> None:
     """Say what the picture leaves out."""
     total, boxes = len(seen.nodes), [card for card in seen.cards.values() if card.box]
     if boxes and seen.how == "kernel" and not seen.opened:
-        kernels = count(len(seen.kernels), "kernel")
-        seen.notes.append(f"Each kernel is drawn as one box: {count(total, 'node')} in {kernels}.")
+        kernels = plural(len(seen.kernels), "kernel")
+        seen.notes.append(f"Each kernel is drawn as one box: {plural(total, 'node')} in {kernels}.")
     elif boxes:
         shown = total - len(seen.root.nodes) + sum(len(card.nodes) for card in seen.cards.values() if not card.box)
         closed = "a closed box" if len(boxes) == 1 else f"{len(boxes):,} closed boxes"
-        seen.notes.append(f"Showing {shown:,} of {count(total, 'node')}; the others are in {closed}.")
+        seen.notes.append(f"Showing {shown:,} of {plural(total, 'node')}; the others are in {closed}.")
     if leaves > len(seen.cards):
         seen.notes.append(f"Showing {len(seen.cards)} of {leaves:,} boxes, inputs first.")
 

@@ -18,14 +18,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from jt_edu.base.plural import plural
 from jt_edu.base.trace import Decision
+from jt_edu.base.tracebacks import HOME
 from jt_edu.codegen.emit_python import Printer
 from jt_edu.fusion.fuse import Fuser
 from jt_edu.introspect.explain import Explanation
 from jt_edu.introspect.folded_html import fold, lines, page, source
 from jt_edu.ir import scalar_ops
 from jt_edu.ir.meta_ops import CONSTANT, REDUCERS, Elementwise, Reindex, ReindexReduce
-from jt_edu.ir.node import HOME, Node, behind, history
+from jt_edu.ir.node import Node, behind, history
 from jt_edu.runtime import execute
 from jt_edu.runtime.conv_step import convolution_text
 from jt_edu.variable import autograd
@@ -101,7 +103,7 @@ def walk(y: Var) -> Walk:
 
 def _built(y: Var, built: Sequence[Node]) -> Stop:
     made = Counter(n.line for n in built)
-    rows = [f"    {line}\n        {_several(count, 'node')}: {_ops(built, line)}" for line, count in made.items()]
+    rows = [f"    {line}\n        {plural(count, 'node')}: {_ops(built, line)}" for line, count in made.items()]
     return Stop(
         "What did my line build?",
         "Each operator made a node, which says which operator is meant, and of which inputs. No number was computed;\n"
@@ -141,13 +143,13 @@ def _meaning_of(node: Node) -> str:
 
 
 def _running(e: Explanation) -> Stop:
-    steps = _several(len(e.kernels), "kernel")
+    steps = plural(len(e.kernels), "kernel")
     return Stop(
         "When does it run?",
         "When a number is asked for: numpy(), item(), print or sync(). `run` is the table of contents of all that\n"
         "follows: put the nodes in order, look for a plan or make one, run it, keep what you still hold.",
         _join(_source(execute.run), _source(execute.recall), _source(execute.plan_for)),
-        f"{_several(len(e.order), 'node')} in order, inputs first; their plan has {steps}.",
+        f"{plural(len(e.order), 'node')} in order, inputs first; their plan has {steps}.",
     )
 
 
@@ -156,7 +158,7 @@ def _fusing(e: Explanation) -> Stop:
     for d in e.decisions:
         seen.setdefault((d.fused, d.rule), []).append(d)
     rows = [
-        f"    {_several(len(found), 'edge')} {'fused' if fused else 'cut'}: {rule}, such as {found[0].reason}"
+        f"    {plural(len(found), 'edge')} {'fused' if fused else 'cut'}: {rule}, such as {found[0].reason}"
         for (fused, rule), found in seen.items()
     ]
     operators, total = e.unfused
@@ -166,7 +168,7 @@ def _fusing(e: Explanation) -> Stop:
         "needs it. These are its decisions for your expression:\n"
         + "\n".join(rows or ["    (there was none to make)"]),
         _source(Fuser.run),
-        f"{_several(len(e.kernels), 'kernel')} for {_several(operators, 'operator')}: {e.bytes:,} bytes read and "
+        f"{plural(len(e.kernels), 'kernel')} for {plural(operators, 'operator')}: {e.bytes:,} bytes read and "
         f"written, where a kernel for each operator would need {total:,}.",
     )
 
@@ -214,8 +216,8 @@ def _gradient(y: Var, names: dict[int, str]) -> Stop:
     found = [g for g in autograd.gradients(loss, [Var._of(n) for n in leaves], allow_unused=True) if g is not None]
     e = Explanation([g.node for g in found], names)
     what = ", ".join(f"d{n.name or names.get(n.id, f'#{n.id}')}" for n in leaves)
-    nodes, kernels = sum(n.gradient for n in e.order), _several(len(e.kernels), "kernel")
-    holds = f"{what}, as {_several(nodes, 'new node')}; {kernels} would compute {'it' if len(found) == 1 else 'them'}."
+    nodes, kernels = sum(n.gradient for n in e.order), plural(len(e.kernels), "kernel")
+    holds = f"{what}, as {plural(nodes, 'new node')}; {kernels} would compute {'it' if len(found) == 1 else 'them'}."
     return Stop(question, words, _join(*code), f"{holds} Go on at stop 3.")
 
 
@@ -266,10 +268,6 @@ def _place(rank: int) -> str:
 
 def _subscript(parts: Iterable[object]) -> str:
     return f"[{', '.join(map(str, parts)) or '()'}]"
-
-
-def _several(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _either(names: Iterable[str]) -> str:

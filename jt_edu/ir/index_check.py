@@ -46,10 +46,10 @@ def check_numbers(numbers: Any, limits: Limits, who: Node) -> None:
         return
     bad = numbers[~((numbers >= low) & (numbers < high)) & (numbers != also)]  # so is nan
     if bad.size and numbers.dtype.kind == "f":
-        raise ArgumentError(f"{who.op.name} takes numbers from {low} to {also}", f"{bad[0]}").at(who.line)
+        raise ArgumentError(f"{who.op.name} takes numbers from {low} to {also}", f"{bad[0]}").at(who.line, who.scope)
     if bad.size:
         asked, way = f"{who.op.name} reads whole numbers from {low} to {high - 1}", f"an index from {low} to {high - 1}"
-        raise RangeError(asked, f"the index {bad[0]}", way).at(who.line)
+        raise RangeError(asked, f"the index {bad[0]}", way).at(who.line, who.scope)
 
 
 def check_lookup(

@@ -18,7 +18,6 @@ Nothing here knows how a node is computed.
 from __future__ import annotations
 
 import linecache
-import os
 import sys
 from collections.abc import Callable, Container, Iterable, Sequence
 from operator import attrgetter
@@ -29,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from jt_edu.base.context import Context, Moment, current
 from jt_edu.base.dtypes import DType
 from jt_edu.base.trace import Built
+from jt_edu.base.tracebacks import HOME
 
 if TYPE_CHECKING:
     from jt_edu.ir.meta_ops import Op
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Line = tuple[CodeType, int]  # the learner's code, and the instruction in it
 Origin = tuple[Line | None, Any, int | None]  # line, module, twin
-HOME = str(Path(__file__).parents[1]) + os.sep
 OURS: set[str] = set()  # files of jt_edu that have built nodes
 OFTEN = 2  # after so many runs that computed a value and did not keep it, the next one does
 age = attrgetter("id")  # nodes are numbered as they are made

@@ -25,8 +25,8 @@ from typing import Any, Self
 
 from jt_edu.backends.convolve.standalone import NUMBERS
 from jt_edu.base.errors import ArgumentError
+from jt_edu.base.tracebacks import HOME
 from jt_edu.codegen.emit_python import Source
-from jt_edu.ir.node import HOME
 from jt_edu.runtime.conv_step import OWN, Own
 from jt_edu.runtime.plan import ROW, Plan, Step, living
 
@@ -50,7 +50,8 @@ NOT_IN_KERNELS: dict[type[ast.AST], str] = {
     ast.ListComp: "a comprehension", ast.SetComp: "a comprehension", ast.DictComp: "a comprehension",
     ast.GeneratorExp: "a comprehension", ast.NamedExpr: ":=",
 }  # fmt: skip
-SERVE = "from jt_edu.lens.verify_edit import serve; serve()"
+WHOLE = "from jt_edu.base.context import flags; flags.tracebacks = 'full'"  # of what it says, the last line is read
+SERVE = f"{WHOLE}; from jt_edu.lens.verify_edit import serve; serve()"
 RESERVED = ("mark_", "most_", "rounds_")  # names that `sandbox` adds to a text
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from jt_edu.draw.text_metrics import count
+from jt_edu.base.plural import plural
 from jt_edu.lens.document_schema import row_size
 
 Groups = dict[int, int | None]  # node -> the kernel it is computed in
@@ -226,7 +226,7 @@ def _product_words(graph: _Graph) -> str:
     found = len(graph.contractions)
     if not found:
         return "No product is read by a sum alone: there is no matrix product and no convolution here."
-    return f"{count(found, 'sum')} of products nobody else reads: each product is added up at once and is no array."
+    return f"{plural(found, 'sum')} of products nobody else reads: each product is added up at once and is no array."
 
 
 def _view_words(graph: _Graph) -> str:
@@ -235,7 +235,7 @@ def _view_words(graph: _Graph) -> str:
     if not views:
         return "There are no views here."
     written = f", {len(kept)} written out because a whole array is needed" if kept else ""
-    return f"Of {count(len(views), 'view')} {len(views) - len(kept)} are read through where they are needed{written}."
+    return f"Of {plural(len(views), 'view')} {len(views) - len(kept)} are read through where they are needed{written}."
 
 
 def _chain_words(graph: _Graph) -> str:
@@ -244,7 +244,7 @@ def _chain_words(graph: _Graph) -> str:
     if not found:
         return "No operator can hand its numbers straight to the next: each of their values is needed as an array."
     they, become, are = ("it", "becomes", "is") if len(found) == 1 else ("they", "become", "are")
-    values = f"{count(len(found), 'value')} of elementwise operators {are} used by the next operator at once"
+    values = f"{plural(len(found), 'value')} of elementwise operators {are} used by the next operator at once"
     return f"{values}: {they} never {become} an array."
 
 
@@ -260,4 +260,4 @@ def _loop_words(graph: _Graph) -> str:
 
 
 def _are(number: int, noun: str) -> str:
-    return f"{count(number, noun)} {'is' if number == 1 else 'are'}"
+    return f"{plural(number, noun)} {'is' if number == 1 else 'are'}"

@@ -64,7 +64,7 @@ def memory_stats() -> MemoryStats:
     What is pending has no memory, and a number of the graph (`jt.zeros(...)` before it is stored) needs none.
 
     Returns:
-        MemoryStats. `in_use`, `kept`, `reused` and `made` are about the buffers of 64 KB and more alone, whoever has
+        MemoryStats. `in_use`, `kept`, `reused` and `made` are about the buffers of 64 kB and more alone, whoever has
         them: arrays of yours that `x.numpy()` gave you are among them.
 
     Example:

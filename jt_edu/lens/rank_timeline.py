@@ -18,8 +18,9 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from jt_edu.base.plural import plural
 from jt_edu.draw.lanes import nanos_text
-from jt_edu.draw.text_metrics import count, size_text
+from jt_edu.draw.text_metrics import size_text
 from jt_edu.mpi.base.deadlock_hints import circle_in
 from jt_edu.mpi.perf_model.replay import COMPUTE, TRANSFER, WAIT, Replay, meetings_of
 from jt_edu.mpi.trace.records import Record
@@ -80,7 +81,8 @@ def summary(record: Record) -> str:
     """How much was said, how long it took, who was late, and how it ended, in one or two sentences."""
     calls = sum(call.parent < 0 for call in record.calls)
     moved = size_text(sum(m.bytes for m in record.messages)) or "0 B"
-    said = f"{count(record.size, 'rank')} made {count(calls, 'call')} and sent {count(len(record.messages), 'message')}"
+    said = f"{plural(record.size, 'rank')} made {plural(calls, 'call')}"
+    said += f" and sent {plural(len(record.messages), 'message')}"
     end = (
         f"the last one ended after {nanos_text(record.duration)} of virtual time" if record.network else "in real time"
     )
@@ -96,7 +98,7 @@ def _late(found: Sequence[Arrival]) -> Iterable[str]:
         rank = max(waited, key=lambda r: waited[r])
         times = sum(one.ranks[-1] == rank and one.wait > 0 for one in found)
         yield (
-            f"Rank {rank} came last to {times} of {count(len(found), 'collective')}, "
+            f"Rank {rank} came last to {times} of {plural(len(found), 'collective')}, "
             f"where others waited up to {nanos_text(max(o.wait for o in found if o.ranks[-1] == rank))} for it."
         )
 
@@ -168,8 +170,8 @@ def notes(record: Record, most: int = MOST) -> list[str]:
     found = []
     if shown is not record:
         found.append(
-            f"Showing the first {len(shown.messages):,} of {count(len(record.messages), 'message')} "
-            f"and {len(shown.calls):,} of {count(len(record.calls), 'call')}."
+            f"Showing the first {len(shown.messages):,} of {plural(len(record.messages), 'message')} "
+            f"and {len(shown.calls):,} of {plural(len(record.calls), 'call')}."
         )
     if not record.network:
         found.append("There is no virtual clock here: times are those of the wall, and no other network can be tried.")

@@ -27,9 +27,9 @@ import numpy as np
 from jt_edu.base.context import no_grad
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.own import own
+from jt_edu.base.plural import plural
 from jt_edu.base.trace import plain
 from jt_edu.draw.chart import figure
-from jt_edu.draw.text_metrics import count
 from jt_edu.introspect.explain import in_words
 from jt_edu.ir.node import Node
 from jt_edu.nn.activation import ReLU, ReLU6
@@ -390,8 +390,8 @@ def text(t: Training) -> str:
     if not t.rows:
         return "No step of training yet."
     last, spikes = t.rows[-1], sum(row["spike"] for row in t.rows)
-    rows = [f"{count(t.done, 'step')} of training, loss {figure(last['loss'])}, {count(spikes, 'spike')}."]
-    rows.append(f"The last {count(len(t.kept), 'step')} can be opened as a tape: {in_words(t.kept_bytes, 'B')}.")
+    rows = [f"{plural(t.done, 'step')} of training, loss {figure(last['loss'])}, {plural(spikes, 'spike')}."]
+    rows.append(f"The last {plural(len(t.kept), 'step')} can be opened as a tape: {in_words(t.kept_bytes, 'B')}.")
     rows += ["Of older steps some were left out."] if t.thinned else []
     rows += [f"{'module':<28}{'gradient':>12}{'update/weight':>16}"] if t.watches else []
     parts = zip(t.modules if t.watches else (), last["gradient"], last["ratio"], strict=True)

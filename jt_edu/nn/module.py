@@ -24,7 +24,7 @@ from jt_edu.base.errors import ArgumentError, DtypeError
 from jt_edu.base.own import doing, own
 from jt_edu.capture.recorder import watch
 from jt_edu.nn.hooks import come_out, failed, go_in, watched, watches_gradients
-from jt_edu.nn.module_scope import scope_of
+from jt_edu.nn.module_scope import Blaming, scope_of
 from jt_edu.nn.state_dict import Stateful
 from jt_edu.ops.arguments import must_fit, yes_or_no
 from jt_edu.ops.strides import check_format
@@ -86,9 +86,11 @@ class Module(Stateful):
                 failed(self, self._hooks_after, args, named, None)
                 raise
             return come_out(self, args, named, out)
-        except TypeError:
-            must_fit(f"{type(self).__name__}(...)", inspect.signature(compute), *args, **named)
-            raise
+        except Exception as error:
+            with Blaming(moment.scope):
+                if isinstance(error, TypeError):
+                    must_fit(f"{type(self).__name__}(...)", inspect.signature(compute), *args, **named)
+                raise
         finally:
             moment.scope = outer
 

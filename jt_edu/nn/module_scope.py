@@ -10,9 +10,11 @@ module weakly: a graph keeps no model alive. Of one that is gone it still knows 
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from typing import TYPE_CHECKING
 
+from jt_edu.base.errors import JtError
 from jt_edu.base.own import own
 from jt_edu.ir.node import Node
 from jt_edu.variable.var import Var
@@ -24,12 +26,22 @@ if TYPE_CHECKING:
 class Scope:
     """One module on its way from the outermost call inwards."""
 
-    __slots__ = ("__weakref__", "_own", "classes", "inner", "module", "path")
+    __slots__ = ("__weakref__", "_own", "classes", "inner", "module", "path", "way")
 
-    def __init__(self, module: Module, path: str, classes: tuple[str, ...]) -> None:
+    path: str  # "Net/body/2"
+    way: str  # the same with the class of each module: "Net > body Sequential > 2 Linear"
+    classes: tuple[str, ...]  # of the modules on the way
+
+    def __init__(self, module: Module, outer: Scope | None = None) -> None:
+        kind = type(module).__name__
         self.module = weakref.ref(module)
-        self.path = path  # "Net/body/2"
-        self.classes = (*classes, type(module).__name__)  # of the modules on the way
+        if outer is None:
+            self.path, self.way, self.classes = kind, kind, (kind,)
+        else:
+            name = outer._name_of(module)
+            self.path = f"{outer.path}/{name.replace('.', '/')}"
+            self.way = f"{outer.way} > " + (kind if name == kind else f"{name} {kind}")
+            self.classes = (*outer.classes, kind)
         self.inner: dict[int, Scope] = {}  # by the id of the module
         held = (value for _, value in own(module).members() if isinstance(value, Var) and value.dtype.is_float)
         self._own = weakref.WeakSet(value.node for value in held)  # parameters, when it was first called
@@ -43,16 +55,23 @@ class Scope:
         """The scope of a module that this one calls."""
         found = self.inner.get(id(module))
         if found is None or found.module() is not module:
-            found = self.inner[id(module)] = Scope(module, f"{self.path}/{self._name_of(module)}", self.classes)
+            found = self.inner[id(module)] = Scope(module, self)
         return found
+
+    @property
+    def layer(self) -> str:
+        """What errors call it: `Net > body Sequential > 2 Linear(16, 10)`; "" for the one that the learner called."""
+        module = self.module()
+        return self.way + ("" if module is None else _given(module)) if len(self.classes) > 1 else ""
 
     def _name_of(self, module: Module) -> str:
         """What this module calls it; a module that it does not hold is called by its class."""
         mine = self.module()
         names = [name for name, held in own(mine).named_modules() if held is module] if mine is not None else []
-        return names[0].replace(".", "/") if names and names[0] else type(module).__name__
+        return names[0] if names and names[0] else type(module).__name__
 
 
+PLAIN = (int, float, str, tuple)  # what is short to print
 OUTERMOST: weakref.WeakKeyDictionary[Module, Scope] = weakref.WeakKeyDictionary()
 
 
@@ -62,5 +81,30 @@ def scope_of(module: Module, outer: Scope | None) -> Scope:
         return outer.inside(module)
     found = OUTERMOST.get(module)
     if found is None:
-        found = OUTERMOST[module] = Scope(module, type(module).__name__, ())
+        found = OUTERMOST[module] = Scope(module)
     return found
+
+
+class Blaming:
+    """Lets errors inside name the layer in which they happen, unless one further in did."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    def __enter__(self) -> None:
+        """Nothing has happened yet."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, JtError):
+            error.at("", self.scope)
+        elif error is not None and self.scope.layer:
+            notes = vars(error).setdefault("__notes__", [])  # as add_note, which asks a class of errors for leave
+            if not any(note.startswith("  in ") for note in notes):
+                notes.append(f"  in {self.scope.layer}")
+
+
+def _given(module: Module) -> str:
+    """The arguments that a layer cannot do without, such as (16, 10); "" where it does not keep them."""
+    needed = [p.name for p in inspect.signature(type(module)).parameters.values() if p.default is p.empty]
+    values = [vars(module).get(name) for name in needed]
+    return f"({', '.join(map(repr, values))})" if needed and all(isinstance(v, PLAIN) for v in values) else ""

@@ -276,7 +276,7 @@ def run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend, order:
     try:
         _run_step(step, plan, arrays, backend)
     except JtError as error:
-        raise error.at(order[step.slots[-1]].line) from None
+        raise error.at((node := order[step.slots[-1]]).line, node.scope) from None
     except Exception as error:
         raise _explain(error, step, plan, order) from error
 
@@ -348,8 +348,9 @@ def _explain(error: Exception, step: Step, plan: Plan, order: list[Node]) -> Exc
     node = order[step.slots[-1]]
     if isinstance(error, MemoryError) or "Maximum allowed dimension" in str(error):
         size, large = max((math.prod(plan.shapes[s]) * plan.dtypes[s].itemsize, s) for s in step.outputs)
-        return no_room(step.name, plan.shapes[large], size).at(node.line)
-    return KernelError(f"the kernel {step.name} could not run", f"{type(error).__name__}: {error}").at(node.line)
+        return no_room(step.name, plan.shapes[large], size).at(node.line, node.scope)
+    found = f"{type(error).__name__}: {error}"
+    return KernelError(f"the kernel {step.name} could not run", found).at(node.line, node.scope)
 
 
 def settle(order: Sequence[Node], kept: Sequence[tuple[Node, Any]]) -> None:

@@ -90,7 +90,7 @@ class Script:
         if step is None:
             raise error
         if isinstance(error, JtError):
-            raise error.at(nodes[step.slots[-1]].line) from None
+            raise error.at((node := nodes[step.slots[-1]]).line, node.scope) from None
         raise execute._explain(error, step, self._plan, list(nodes)) from error
 
     def _do(self, number: int, arrays: list[Any], nodes: list[Any]) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu import Var, nn
+from jt_edu.base.plural import plural
 
 BAR = 0.3
 LAST = 50
@@ -90,9 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if jt.rank == 0:
         if asked.losses:
             print("losses", *(f"{loss:.7f}" for loss in losses))
-        print(
-            f"{jt.world_size} ranks: mean of the last {len(losses[-LAST:])} losses {mean:.4f}; below {BAR} is asked for"
-        )
+        last = plural(len(losses[-LAST:]), "loss")
+        print(f"{plural(jt.world_size, 'rank')}: mean of the last {last} {mean:.4f}; below {BAR} is asked for")
     jt.report(losses)
     return 0 if mean < BAR else 1
 

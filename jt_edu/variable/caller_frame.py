@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from inspect import CO_OPTIMIZED
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.own import Extended, own
-from jt_edu.ir.node import HOME, Node
+from jt_edu.base.tracebacks import is_ours
+from jt_edu.ir.node import Node
 from jt_edu.variable.var import Var
 
 
@@ -29,7 +29,7 @@ def names_of_caller() -> dict[int, str]:
     A package that asks for somebody else says so by `ASKS_FOR_ITS_CALLER = True`: its frames are passed over, as ours.
     """
     frame = sys._getframe(1)
-    while _asks_for_its_caller(frame) and frame.f_back is not None:
+    while is_ours(frame) and frame.f_back is not None:
         frame = frame.f_back
     seen = {name: v for name, v in {**frame.f_globals, **_locals_of(frame)}.items() if name[:1].isalpha()}
     found = {v.node.id: name for name, v in reversed(seen.items()) if issubclass(type(v), Var)}
@@ -59,13 +59,3 @@ def _parameters(model: Any) -> list[tuple[str, Var]]:
     except Exception:  # noqa: BLE001  what a stranger's method raises is no concern of who asks for a name
         return []
     return [(path, p) for path, p in named if isinstance(p, Var)]
-
-
-def _asks_for_its_caller(frame: FrameType) -> bool:
-    file = Path(frame.f_code.co_filename)
-    if file.is_relative_to(HOME):
-        return True
-    package = sys.modules.get(str(frame.f_globals.get("__name__")).partition(".")[0])
-    if not getattr(package, "ASKS_FOR_ITS_CALLER", False):
-        return False
-    return any(map(file.is_relative_to, getattr(package, "__path__", ())))  # what a doctest runs is the learner's

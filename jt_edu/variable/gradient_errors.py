@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from jt_edu.base.context import current
 from jt_edu.base.errors import GradientError
-from jt_edu.ir.node import HOME, Node, age, behind, history, inputs_first, reached
+from jt_edu.base.tracebacks import HOME
+from jt_edu.ir.node import Node, age, behind, history, inputs_first, reached
 
 if TYPE_CHECKING:
     from jt_edu.variable.var import Var

@@ -32,7 +32,7 @@ class Storage:
     """The memory of one Var, which `Var.storage()` answers; as long as this object is there, so is the memory.
 
     nbytes      bytes of the Var's own numbers
-    reserved    bytes of the whole block behind them: large blocks are multiples of 64 KB, to be lent again, and an
+    reserved    bytes of the whole block behind them: large blocks are multiples of 64 kB, to be lent again, and an
                 array that was given to `from_numpy` may be a part of a longer one
     data_ptr    address of the first number
 

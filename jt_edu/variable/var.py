@@ -18,6 +18,7 @@ import numpy as np
 from jt_edu.base.context import current
 from jt_edu.base.dtypes import DType, as_dtype, bfloat16, from_bfloat16
 from jt_edu.base.errors import ArgumentError, DtypeError, GradientError, ScalarError, ShapeError
+from jt_edu.base.hints import must_unpack
 from jt_edu.base.hook_handle import Handle
 from jt_edu.ir import builders
 from jt_edu.ir import scalar_ops as f
@@ -118,7 +119,9 @@ class Var(Arithmetic):
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Var]:
-        return iter([self[k] for k in range(len(self))])
+        length = len(self)
+        must_unpack(self.shape, self.node.op.name)
+        return iter([self[k] for k in range(length)])
 
     # its numbers
 

@@ -29,7 +29,7 @@ images, labels = (v.numpy() for v in next(iter(jt.data.digits(batch_size=90))))
 def stopped(run):
     """Say what ended a run, if something did."""
     if run.error is not None:
-        print(f"rank {run.failed_rank}:", str(run.error).splitlines()[0] or type(run.error).__name__)
+        print(f"rank {run.failed_rank}: {type(run.error).__name__}: {run.error}")
     return run.error is not None
 
 

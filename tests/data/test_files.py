@@ -160,7 +160,7 @@ def test_mnist_files_that_do_not_belong_together_are_refused(tmp_path, digits):
         data.MNIST(tmp_path)
     for wrong, words in (
         ((images, labels[:-1]), "7 images, 6 labels"), ((images[0], labels), "3 axes"),
-        ((images, labels + 90), "0 to 9"), ((images, images), "1 axes"),
+        ((images, labels + 90), "0 to 9"), ((images, images), "1 axis"),
     ):  # fmt: skip
         write_mnist(tmp_path, *wrong)
         with pytest.raises(data.FileError, match=words):

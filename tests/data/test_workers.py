@@ -363,9 +363,11 @@ def test_a_script_without_a_guard_is_told_so_once_and_leaves_nobody_behind(start
 
     assert script.returncode == 1
     assert errors.count("Traceback") == 1, "no worker says anything itself"
-    assert errors.splitlines()[-1].startswith("jt_edu.data.worker_pool.WorkerError: a script that starts workers keeps")
+    *_, sentence, hint = errors.splitlines()
+    assert "hidden: " in hint
+    assert sentence.startswith("jt_edu.data.worker_pool.WorkerError: a script that starts workers keeps")
     assert "`if __name__ == '__main__':`" in errors
-    assert "script.py" in errors.splitlines()[-1]
+    assert "script.py" in sentence
     everybody = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
     assert all_gone({pid for pid in everybody if group(pid) == script.pid})
 

@@ -39,7 +39,7 @@ def test_several_tensors_are_gathered_in_one_message(backend):
     ([[jt.zeros(1)]], [], jt.DtypeError, "one dtype"),
     ([[jt.zeros(1)]], [jt.zeros(1), jt.zeros(1)], jt.ArgumentError, "1 of them"),
     ([[jt.zeros(2)]], [jt.zeros(1)], jt.ShapeError, r"\(2,\) beside \(1,\)"),
-    ([], [jt.zeros(1)], jt.ArgumentError, "each of 1 ranks"),
+    ([], [jt.zeros(1)], jt.ArgumentError, "each of 1 rank"),
     ([[jt.zeros(1), jt.zeros(1)]], [jt.zeros(1), jt.zeros(1).double()], jt.DtypeError, "float64"),
 ])  # fmt: skip
 def test_rooms_that_do_not_fit_are_refused(rooms, tensors, kind, word):

@@ -127,7 +127,7 @@ def test_scatter_cuts_into_the_lengths_that_it_is_told():
     (lambda: replicate(3, TWO), jt.ArgumentError, "module"),
     (lambda: jt.nn.parallel.DataParallel(3), jt.ArgumentError, "module"),
     (lambda: jt.nn.parallel.DataParallel(jt.nn.ReLU(), dim=None), jt.ArgumentError, "dim as a whole number"),
-    (lambda: parallel_apply([jt.nn.ReLU()], []), jt.ArgumentError, "1 modules, 0 inputs"),
+    (lambda: parallel_apply([jt.nn.ReLU()], []), jt.ArgumentError, "1 module, 0 inputs"),
     (lambda: jt.nn.parallel.Scatter, AttributeError, r"Try: jt.nn.parallel.scatter "),
 ])  # fmt: skip
 def test_calls_that_make_no_sense_are_refused(call, error, words):

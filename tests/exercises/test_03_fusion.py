@@ -105,7 +105,7 @@ WRONG = [  # of which exercise, what is written in place of what, and what the r
         "return max((inputs + value * (1 + readers)) / bandwidth, work / peak), ",
         "Add the times",
     ),
-    ("removed", " if n not in k.stored", "", "for x * 2 you count 1 arrays"),
+    ("removed", " if n not in k.stored", "", "for x * 2 you count 1 array"),
     ("removed", "len(gone)", "len(gone) - 1", "fusion removes 0"),
     ("removed", "values[n][1]", "1", "fusion removes 2 of 12,000 B"),
 ]

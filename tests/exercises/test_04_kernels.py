@@ -118,7 +118,7 @@ WRONG_ROWS = [  # what is written in place of what in FOUR_ROWS, and what the re
     ("float64(0)", "float64(0", "SyntaxError: '(' was never closed"),
     ("        acc0[at(i0 - lo)] = float64(0)", "    acc0[at(i0 - lo)] = float64(0)", "IndentationError"),
     ("float64(0)", "zero", "in `acc0[at(i0 - lo)] = zero`: NameError: name 'zero' is not defined"),
-    (REST, "", "of 1 rows, the sum of column 1 is 0, and should be 2. 4 rows at a time leave some over"),
+    (REST, "", "of 1 row, the sum of column 1 is 0, and should be 2. 4 rows at a time leave some over"),
     ("n0 - n0 % 4, n0", "n0 % 4", "of 5 rows, the sum of column 1 is 46, and should be 70"),
     ("n0 - 3, 4", "n0, 4", "IndexError: index 1 is out of bounds for axis 0 with size 1"),
     ("n0 - 3, 4", "n0 - 4, 4", "of 8 rows, the sum of column 1 is 44, and should be 184."),

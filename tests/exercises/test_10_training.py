@@ -25,8 +25,8 @@ def largest(curvature):
         ("p.assign(p - lr * g)", "p = p - lr * g", 3, "not done yet", "after 1 step"),
         ("- lr * g)", "- lr * g)\n        break", 3, "not right", "after 1 step: 10 of 650 numbers differ"),
         ("jt.grad(loss, parameters)", "jt.grad(loss)", 0, "not right", "stopped with ArgumentError"),
-        ("2 / curvature", "1 / curvature", 2, "not right", "curvature 1.0: yours is 1.0, expected is 2.0"),
-        ("2 / curvature", "2", 3, "not right", "curvature 4.0: yours is 2, expected is 0.5"),
+        ("2 / curvature", "1 / curvature", 2, "not right", "curvature 1.0: yours is 1.0, it should be 2.0"),
+        ("2 / curvature", "2", 3, "not right", "curvature 4.0: yours is 2, it should be 0.5"),
         ("return 2", "2", 2, "not done yet", "in a valley of curvature 1.0"),
     ],
 )

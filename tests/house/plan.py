@@ -32,6 +32,7 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "runtime.trace_events", "runtime.array_summary",  # what those hear who watch
     "base.hints", "base.migration", "base.did_you_mean",  # the last part of an error: no answer depends on it
     "variable.gradient_errors",  # the same
+    "base.tracebacks", "base.plural",  # how errors are written down
     "base.own", "base.scoped", "base.module_aliases",  # Python's: whose function, what decorates, what is imported
     "variable.torch_keywords",  # PyTorch's words for what is made: each does what can be said without it
     "variable.memory_format",  # rules that nothing enters until somebody asks for a format (decision 047)

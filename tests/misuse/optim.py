@@ -102,7 +102,7 @@ CALLS = [
     ("T_max is an epoch or more", lambda: optim.CosineAnnealingLR(sgd(), 0), jt.ArgumentError, "found T_max=0"),
     ("T_mult is whole", lambda: optim.CosineAnnealingWarmRestarts(sgd(), 2, 1.5), jt.ArgumentError, "1.5"),
     ("cycles do not become shorter", lambda: optim.CosineLR(sgd(), 5, cycle_mul=0.5), jt.ArgumentError, "0.5"),
-    ("there is a function for each group", lambda: optim.LambdaLR(sgd(), [math.sin] * 3), jt.ArgumentError, "1 groups"),
+    ("there is a function for each group", lambda: optim.LambdaLR(sgd(), [math.sin] * 3), jt.ArgumentError, "1 group;"),
     ("a function is a function", lambda: optim.MultiplicativeLR(sgd(), 0.5), jt.ArgumentError, "0.5"),
     ("one cycle has a length", lambda: optim.OneCycleLR(sgd(), 0.1, epochs=3),
      jt.ArgumentError, "found epochs=3"),

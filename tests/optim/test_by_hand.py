@@ -202,7 +202,7 @@ def test_a_get_lr_that_answers_something_else_is_refused_and_so_is_none_at_all()
             return 0.1
 
     rule = optim.SGD([jt.ones(1)], lr=0.1)
-    with pytest.raises(jt.ArgumentError, match=r"a list with the rate of each of 1 groups; found 0\.1"):
+    with pytest.raises(jt.ArgumentError, match=r"a list with the rate of each of 1 group; found 0\.1"):
         Bad(rule)
     with pytest.raises(jt.ArgumentError, match=r"def rate\(self, base, epoch\), or def get_lr\(self\)"):
         LRScheduler(rule)
@@ -370,7 +370,7 @@ def plain_norm():
             r"found parameters of shape \(1, 2\) for \(1, 1\)",
         ),
         (lambda s: s.get_ema_avg_fn(2), "decay=2"),
-        (lambda s: s.SWALR(optim.SGD([jt.ones(1)], lr=1.0), [1.0, 2.0]), "one for each of 1 groups"),
+        (lambda s: s.SWALR(optim.SGD([jt.ones(1)], lr=1.0), [1.0, 2.0]), "one for each of 1 group"),
     ],
 )
 def test_averages_say_what_they_take(make, words):

@@ -66,7 +66,7 @@ def test_parts_that_are_longer_than_the_room_for_them_are_named():
         room = [np.zeros(3), [2, 1]] if comm.rank == 0 else None
         comm.Gatherv(np.zeros(2), room)
 
-    fails(program, 2, TruncationError, "Gatherv has room for 1 numbers for what rank 1 sends", "2 of them", "on rank 0")
+    fails(program, 2, TruncationError, "Gatherv has room for 1 number for what rank 1 sends", "2 of them", "on rank 0")
 
 
 def test_an_op_that_fails_is_told_to_all():

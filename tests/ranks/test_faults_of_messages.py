@@ -190,7 +190,7 @@ def test_an_object_that_a_buffer_cannot_take():
 
 
 def test_a_slow_rank_is_slow_by_exactly_its_factor():
-    """Each computes 10 us and meets the others: the time of the step is that of the slowest."""
+    """Each computes 10 µs and meets the others: the time of the step is that of the slowest."""
 
     def program(comm):
         for _ in range(3):

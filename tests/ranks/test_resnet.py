@@ -24,4 +24,4 @@ def test_the_program_reaches_its_bar_whatever_the_seed(seed, capsys):
 def test_the_program_fails_below_its_bar(capsys):
     assert test_resnet.main(["--epochs", "1", "--examples", "64"]) == 1
 
-    assert "mean of the last 1 losses 2." in capsys.readouterr().out
+    assert "mean of the last 1 loss 2." in capsys.readouterr().out

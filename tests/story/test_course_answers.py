@@ -1,5 +1,6 @@
 """The exercises inside of the notebooks: right answers are called right, wrong ones are not, empty ones neither."""
 
+import ast
 import contextlib
 import io
 import re
@@ -10,6 +11,7 @@ import matplotlib as mpl
 import pytest
 
 import jt_edu as jt
+from jt_edu.mpi import run_ranks
 from tests.house.test_notebooks import FOLDER, build
 
 mpl.use("Agg")
@@ -263,7 +265,7 @@ def test_meta_operators_says_what_is_wrong_with_wrong_answers():
     found = verdicts(said := run("02_meta_operators", WRONG_META))
 
     assert (found["not right"], found["another shape"]) == (4, 1), said
-    assert "upside_down: yours is made by getitem, expected is made by reindex" in said
+    assert "upside_down: yours is made by getitem, it should be made by reindex" in said
 
 
 @pytest.mark.parametrize(("gap", "answer", "words"), [
@@ -351,3 +353,17 @@ def test_training_together_measures_what_it_claims():
     alone, four = re.findall(r"(\d) rank\(s\), last loss ([\d.]+)", said)
     assert (alone[0], four[0]) == ("1", "4")
     assert alone[1] == four[1]
+
+
+@pytest.mark.parametrize("name", ["13_many_ranks", "13b_training_together"])
+def test_what_ended_the_ranks_is_told_to_the_end(name, capsys):
+    tree = ast.parse((FOLDER / "source" / f"{name}.py").read_text(encoding="utf-8"))
+    tree.body = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "stopped"]
+    exec(compile(tree, name, "exec"), space := {})  # noqa: S102
+
+    assert space["stopped"](run_ranks(2, lambda comm: comm.recv(source=1 - comm.rank)))
+
+    said = capsys.readouterr().out
+    assert said.startswith("rank 0: DeadlockError: deadlock: every rank waits for another")
+    assert "rank 1 waits in recv(source=0, tag=any)" in said
+    assert "try: let one of the two send" in said

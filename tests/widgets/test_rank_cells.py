@@ -139,6 +139,17 @@ def test_an_error_is_shown_once_and_raised_in_few_words(cell):
     ]
 
 
+def test_a_line_is_that_of_the_cell_as_the_notebook_numbers_it(shell, cell):
+    for number in (1, 2):
+        with capture_output() as caught:
+            shell.run_cell("%%ranks 2 --go-on\ncomm.recv(source=1 - rank)", store_history=True)
+        said = caught.outputs[-1].data["text/plain"]
+
+        current = len(shell.user_ns["In"]) - 1
+        assert f"at cell {current}:2: comm.recv(source=1 - rank)" in said, number
+    assert shell.user_ns["In"][current].startswith("get_ipython().run_cell_magic('ranks'")
+
+
 def test_go_on_shows_what_fails_and_raises_nothing(cell):
     _, texts, error = cell("%%ranks 2 --go-on\ncomm.recv(source=1 - rank)")
 

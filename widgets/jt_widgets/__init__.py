@@ -1,5 +1,14 @@
 """The Python half of the widgets: turns what jt_edu's trace recorded into JSON, and draws nothing itself."""
 
+try:
+    import anywidget as _drawn_by  # noqa: F401 - before the views, which could only say that it is not there
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        f"jt_widgets draws its views with the package anywidget; found {missing}. Try: pip install anywidget, in a "
+        "notebook %pip install anywidget. Without it y.graph(), jt.explain(y) and the rest of jt_edu work.",
+        name=missing.name,
+    ) from None
+
 from jt_widgets.explore import explore
 from jt_widgets.files import answer_calls
 from jt_widgets.fusion import FusionLens, fusion

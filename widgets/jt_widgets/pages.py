@@ -27,10 +27,15 @@ def parsed(shell: Any, text: str) -> Cell:
     """The cell, with the line numbers that the notebook shows: the magic itself is line 1."""
     whole = f"\n{text}"
     try:
-        return Cell.parse(whole, shell.compile.cache(whole, shell.execution_count))
+        return Cell.parse(whole, shell.compile.cache(whole, _number(shell)))
     except SyntaxError as error:
         where = f"line {error.lineno}: {(error.text or '').strip()}"
         raise ArgumentError("ranks run Python", f"{error.msg}, at {where}", "the cell without its first line") from None
+
+
+def _number(shell: Any) -> int:
+    """Of the cell that runs: it is noted before it runs, and counted before that or afterwards, as IPython is new."""
+    return len(shell.history_manager.input_hist_parsed) - 1 or int(shell.execution_count)
 
 
 class Live:

@@ -74,7 +74,7 @@ def check_roof(roof: Callable[..., tuple[float, str]]) -> str:
         where = f"roof({intensity:g}, {bandwidth:g}, {peak:g})"
         if not math.isclose(speed, right, rel_tol=1e-9):
             over = "more than the peak" if speed > peak else "more than memory delivers" if speed > right else "too low"
-            raise RefusedError(f"{where} is {speed:g} operations per second, which is {over}: expected is {right:g}")
+            raise RefusedError(f"{where} is {speed:g} operations per second, which is {over}: it should be {right:g}")
         limit = "memory" if intensity * bandwidth < peak else "arithmetic"
         if bound != limit and intensity * bandwidth == peak:
             raise RefusedError(f"{where} is at the ridge, where both take as long: say 'arithmetic', not {bound!r}")

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError, RankError
+from jt_edu.base.plural import singular
 
 __all__ = ["DeadlockError", "LookedInVainError", "LostRankError", "MismatchError", "RankTimeoutError",
            "TruncationError"]  # fmt: skip
@@ -44,7 +45,7 @@ class _ToldError(RankError):
     def __init__(self, asked: str, found: str = "", attempt: str = "") -> None:
         super().__init__(asked, found, attempt)
         if "\n" in found:
-            self.args = (f"{asked}; found {found}" + (f"\n  try: {attempt}" if attempt else ""),)
+            self.args = (singular(f"{asked}; found {found}" + (f"\n  try: {attempt}" if attempt else "")),)
 
 
 class CallError(ArgumentError, RankError):

@@ -30,12 +30,13 @@ from typing import Any
 
 from jt_edu.base import errors as house
 from jt_edu.base.errors import ArgumentError, JtError, RankError
+from jt_edu.base.plural import plural
+from jt_edu.base.tracebacks import is_learners
 from jt_edu.mpi.base import errors as kinds
 from jt_edu.mpi.base.errors import DeadlockError, LostRankError, RankTimeoutError
 from jt_edu.mpi.mpi4py_backend import launch
 from jt_edu.mpi.mpi4py_backend.status_board import Board, State
 from jt_edu.mpi.mpirun_jobs.merge import merged
-from jt_edu.mpi.notebook.cell import is_learners
 from jt_edu.mpi.trace.records import Record
 from jt_edu.ops.arguments import number, whole
 
@@ -85,7 +86,7 @@ class Job:
 
     def __repr__(self) -> str:
         end = "well" if self.error is None else f"with {type(self.error).__name__}: {self.error}"
-        return f"Job of {self.size} ranks under {self.launcher}, ended {end} after {self.seconds:.1f} s"
+        return f"Job of {plural(self.size, 'rank')} under {self.launcher}, ended {end} after {self.seconds:.1f} s"
 
 
 def run_job(

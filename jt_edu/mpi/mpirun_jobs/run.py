@@ -35,7 +35,6 @@ from jt_edu.mpi.mpi4py_backend.call_log import Journal
 from jt_edu.mpi.mpi4py_backend.communicator import MPIComm, end_all, world
 from jt_edu.mpi.mpirun_jobs.merge import notes
 from jt_edu.mpi.mpirun_jobs.report import began, begin, report, reported
-from jt_edu.mpi.notebook.cell import is_learners
 
 __all__ = ["main", "report", "reported"]
 USAGE = "python -m jt_edu.run program.py arguments, or -m module arguments"
@@ -99,7 +98,7 @@ def _run_to_the_end(comm: MPIComm, arguments: Sequence[str], trail: Trail | None
             sys.stderr.write(f"{end.code}\n")
         _ended_badly(comm, end, code, trail)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the other ranks would wait for this one
-        told = _learners_part(error)
+        told = "".join(traceback.format_exception(error))
         sys.stderr.write(f"rank {comm.rank} of {comm.size}:\n{told}")
         _ended_badly(comm, error, 1, trail, told)
     return _ended_well(trail)
@@ -117,18 +116,6 @@ def _ended_badly(comm: MPIComm, error: BaseException, code: int, trail: Trail | 
     if trail is not None:
         trail.save(error, told)
     end_all(comm, error, code)
-
-
-def _learners_part(error: BaseException) -> str:
-    """The traceback from the learner's first line on; an error of ranks names no line of ours at all."""
-    frames = traceback.extract_tb(error.__traceback__)
-    theirs = [k for k, frame in enumerate(frames) if is_learners(frame.filename)]
-    if not theirs:
-        return "".join(traceback.format_exception(error))
-    shown = [frames[k] for k in theirs] if isinstance(error, JtError) else frames[theirs[0] :]
-    return "".join(
-        ["Traceback (most recent call last):\n", *traceback.format_list(shown), *traceback.format_exception_only(error)]
-    )
 
 
 class Trail:

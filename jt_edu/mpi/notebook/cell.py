@@ -12,18 +12,14 @@ from __future__ import annotations
 
 import ast
 import linecache
-import os
-import re
-import sysconfig
 import traceback
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError, RankError
-from jt_edu.ir.node import HOME
+from jt_edu.base.tracebacks import is_cell, is_learners
 from jt_edu.mpi.base.errors import DeadlockError, MismatchError, RankStopped
 from jt_edu.mpi.communicator.groups import Communicator
 from jt_edu.mpi.notebook.cell_pickle import Parcel, names_read, names_set
@@ -33,8 +29,6 @@ from jt_edu.mpi.trace.records import Record
 from jt_edu.variable.var import Var
 
 GIVEN = ("comm", "rank", "size")  # names that each rank is given
-CELL_FILE = re.compile(r"ipykernel_\d+[/\\]")  # as Jupyter calls its cells
-STRANGERS = {"site-packages", "dist-packages", "jt_widgets"}
 SEE_BELOW: dict[type[BaseException], str] = {
     DeadlockError: "waits here, and would for ever",
     MismatchError: "calls this, and other ranks something else",
@@ -237,30 +231,10 @@ def learners_lines(error: BaseException) -> list[str]:
     for frame in traceback.extract_tb(error.__traceback__):
         comprehension = frame.name.startswith("<") and rows[-1:] == [f"    {frame.line}"]
         if is_learners(frame.filename) and not comprehension:
-            name = "line" if _is_cell(frame.filename) else f"{Path(frame.filename).name}, line"
+            name = "line" if is_cell(frame.filename) else f"{Path(frame.filename).name}, line"
             where = "" if frame.name.startswith("<") else f" in {frame.name}"
             rows += [f"{name} {frame.lineno}{where}", f"    {frame.line}"]
     return rows
-
-
-@cache
-def is_learners(file: str) -> bool:
-    """Whether a file is the learner's own: a cell, or a module that no installer brought."""
-    if _is_cell(file):
-        return True
-    parts = Path(file).parts
-    return Path(file).is_absolute() and not file.startswith(_installed()) and not STRANGERS & set(parts)
-
-
-@cache
-def _installed() -> tuple[str, ...]:
-    """The folders of what installers brought, and ours."""
-    places = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return (*(str(Path(place)) + os.sep for place in places), HOME)
-
-
-def _is_cell(file: str) -> bool:
-    return bool(CELL_FILE.search(file)) or file.startswith(("<cell", "<ipython-input")) or Path(file).name == "cell"
 
 
 def _said(error: BaseException) -> str:

@@ -30,7 +30,8 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.mpi.notebook.cell import Cell, is_learners, ranks_named
+from jt_edu.base.tracebacks import is_learners
+from jt_edu.mpi.notebook.cell import Cell, ranks_named
 from jt_edu.variable.var import Var
 
 MOST_THINGS = 5_000

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.plural import plural
 from jt_edu.mpi.trace.network import Network
 from jt_edu.mpi.trace.records import Sent
 from jt_edu.ops.arguments import whole
@@ -68,8 +69,9 @@ class Timing:
         return int(self.ends.max(initial=0))
 
     def __repr__(self) -> str:
+        sent = plural(int(self.count.sum()), "message")
         return (
-            f"{len(self.ends)} ranks: {self.duration / 1e3:.3f} µs, {int(self.count.sum())} messages, "
+            f"{plural(len(self.ends), 'rank')}: {self.duration / 1e3:.3f} µs, {sent}, "
             f"{int(self.sent.sum())} bytes, at most {int(self.sent.max(initial=0))} from one rank"
         )
 

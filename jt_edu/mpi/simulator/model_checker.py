@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from jt_edu.base.plural import plural
 from jt_edu.mpi.base.constants import ANY_SOURCE
 from jt_edu.mpi.simulator.task import Task
 from jt_edu.mpi.simulator.threads import Program, run_ranks
@@ -71,9 +72,9 @@ class Exploration:
 
     def __repr__(self) -> str:
         many = "" if self.complete else ", and more ways that were not gone"
-        rows = [f"{_counted(self.ways, 'way')} through, {_counted(len(self.outcomes), 'different end')}{many}"]
+        rows = [f"{plural(self.ways, 'way')} through, {plural(len(self.outcomes), 'different end')}{many}"]
         for o in self.outcomes:
-            rows += [f"  {_counted(o.ways, 'way')}: {o}", *(f"      {choice}" for choice in o.choices)]
+            rows += [f"  {plural(o.ways, 'way')}: {o}", *(f"      {choice}" for choice in o.choices)]
         return "\n".join(rows)
 
 
@@ -194,7 +195,3 @@ def _give_what_is_sure(world: World, box: Box) -> None:
             box.receives.remove(receive)
             box.letters.remove(letters[0])
             world.join(letters[0], receive)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"

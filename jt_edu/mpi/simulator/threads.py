@@ -23,7 +23,8 @@ from typing import Any
 
 from jt_edu.base.context import Context, current, rank_context
 from jt_edu.base.errors import ArgumentError, JtError, RankError
-from jt_edu.ir.node import HOME, describe_line
+from jt_edu.base.tracebacks import HOME
+from jt_edu.ir.node import describe_line
 from jt_edu.mpi.base.deadlock_hints import ranks_named
 from jt_edu.mpi.base.errors import (
     DeadlockError,

@@ -33,7 +33,6 @@ from jt_edu.mpi.trace.records import Call, Record, Sent, Work
 
 MOST_CALLS = 200_000  # are in a record; a long training makes more than anyone looks at
 Choice = Callable[["World", list[Task]], bool]
-_line = lru_cache(1 << 12)(describe_line)  # a loop calls from one line a thousand times
 
 
 @dataclass(eq=False, slots=True)
@@ -128,6 +127,7 @@ class World:
         self.ended: dict[int, str] = {}  # how each rank ended: "" for well
         self.stopped_in: dict[int, Call] = {}  # by rank, the call in which it was told to end
         self.begin = time.perf_counter()
+        self._line = lru_cache(1 << 12)(describe_line)  # a loop calls from one line a thousand times
 
     # calls
 
@@ -136,7 +136,7 @@ class World:
         self.baton.check(task)
         stack = self.open_calls.setdefault(task, [])
         self.catch_up(task)
-        line = stack[-1].line if stack else said_at or _line(callers_line())
+        line = stack[-1].line if stack else said_at or self._line(callers_line())
         call = Call(self.called, task.rank, name, said, line, **details)
         self.called += 1
         call.parent = stack[-1].number if stack else -1

@@ -1,5 +1,6 @@
 """Core: Vars and their meta-operators, gradients, flags, traces, allocators and errors."""
 
+import traceback
 import warnings
 
 import numpy as np
@@ -142,6 +143,15 @@ def flagged(look):
     return ask
 
 
+def told_whole() -> bool:
+    """Whether what is written of an error shows where in jt_edu it was raised."""
+    try:
+        jt.ones(2) + jt.ones(3)
+    except jt.ShapeError:
+        return "raise ShapeError" in traceback.format_exc()
+    return False
+
+
 def kernels() -> int:
     """How many kernels a chain of three operators takes."""
     return len(jt.kernel_sources((x() * 2 + 1).exp()))
@@ -226,6 +236,7 @@ ROWS = [
     *shows(jt.flag_scope, "lazy_execution", False, flagged(pending), False),
     *shows(jt.flag_scope, "backend", "numba", flagged(runs_with), "numba"),
     *shows(jt.flag_scope, "lenient_grad", True, flagged(gradient_of_nothing), [0.0]),
+    *shows(jt.flag_scope, "tracebacks", "full", flagged(told_whole)),
     *shows(jt.TracingAllocator, "inner", Counted(), lambda **k: allocated(**k) > 0),
     *errors(),
 ]  # fmt: skip

@@ -99,3 +99,38 @@ def test_a_gradient_is_a_var_of_the_same_shape_or_none():
     assert x.grad is g
     x.grad = None
     assert x.grad is None
+
+
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        ("v, i = x.max(1)", "x.max(dim), x.argmax(dim): max answers the values alone"),
+        ("_, i = jt.max(x, dim=1)", "x.max(dim), x.argmax(dim): max answers the values alone"),
+        ("v, i = x.min(1, keepdims=True)", "x.min(dim), x.argmin(dim): min answers the values alone"),
+        ("i, v = x.argmax(1)", "x.argmax(dim), x.max(dim), or argmin and min: each of them answers one of the two"),
+        ("(v, i), more = x.max(1), 3", "x.max(dim), x.argmax(dim): max answers the values alone"),
+        ("for v, i in [x.max(1)]: pass", "x.max(dim), x.argmax(dim): max answers the values alone"),
+        ("a, b = x", ""),
+    ],
+)
+def test_a_pair_that_pytorch_would_have_answered_is_named_where_it_is_unpacked(line, advice):
+    with pytest.raises(jt.ShapeError, match=r"unpacks into 4 rows; found 2 names") as caught:
+        exec(line, {"jt": jt, "x": jt.ones(4, 3)})  # noqa: S102
+
+    assert isinstance(caught.value, ValueError)
+    assert str(caught.value).partition("Try: ")[2].removesuffix(".") == advice
+
+
+def test_what_can_be_unpacked_is():
+    a, b, c = jt.arange(3)
+    first, *rest = jt.arange(3).max(keepdims=True)
+    (row,) = jt.ones(1, 2)
+
+    assert (a.item(), b.item(), c.item(), first.item(), rest, row.shape) == (0, 1, 2, 2, [], (2,))
+    assert [p.shape for p in [*jt.ones(4, 3).max(1)]] == [()] * 4
+    assert dict(zip("ab", jt.ones(2, 3), strict=True))["b"].shape == (3,)
+
+
+def test_too_few_rows_are_told_as_well():
+    with pytest.raises(jt.ShapeError, match=r"a Var of shape \(1, 2\) unpacks into 1 row; found 2 names"):
+        exec("a, b = x", {"x": jt.ones(1, 2)})  # noqa: S102

@@ -29,13 +29,13 @@ def test_a_table_has_a_line_for_each_size_and_a_column_for_each_way():
     assert lines(*results) == [
         "[---------- Batched dot ----------]",
         "                |  mul/sum  |   bmm",
-        "1 threads: ------------------------",
+        "1 thread: -------------------------",
         "      [64, 64]  |     12.0  |  15.2",
         "      [1, 1]    |      1.0  |",
         "2 threads: ------------------------",
         "      [64, 64]  |      6.0  |   9.0",
         "",
-        "Times are in microseconds (us).",
+        "Times are in microseconds (µs).",
     ]
 
 
@@ -43,7 +43,7 @@ def test_each_label_has_a_table_of_its_own_in_a_unit_of_its_own():
     text = lines(measured(12e-6), measured(3.0, label="Slow"))
 
     assert [line for line in text if "Times" in line] == [
-        "Times are in microseconds (us).",
+        "Times are in microseconds (µs).",
         "Times are in seconds (s).",
     ]
 
@@ -61,7 +61,7 @@ def test_samples_of_the_same_task_are_put_together():
 @pytest.mark.parametrize(
     ("seconds", "shown"),
     [
-        ((123.456e-6,) * 4, "123"),  # 25 ns of 123 us: three digits
+        ((123.456e-6,) * 4, "123"),  # 25 ns of 123 µs: three digits
         ((99.96e-6,) * 4, "100"),  # rounded up to another digit
         ((1.26e-6,) * 4, "1"),
         ((0.0, 1.0e-3, 1.4e-3, 9.0), "1"),  # the middle half differs by a third

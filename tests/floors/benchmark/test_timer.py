@@ -315,8 +315,8 @@ def test_the_text_of_a_measurement_by_hand():
         "<jt.benchmark.Measurement>",
         "f: [1]",
         "setup: x = 1",
-        "  Median: 250.00 us",
-        "  IQR:    150.00 us (175.00 to 325.00)",
+        "  Median: 250.00 µs",
+        "  IQR:    150.00 µs (175.00 to 325.00)",
         "  4 measurements, 10 runs per measurement, 2 threads",
         "  WARNING: The interquartile range is 60.0% of the median: other work may have disturbed this measurement.",
     ]

@@ -154,7 +154,7 @@ def test_an_input_without_a_gradient_is_cut_off():
     [
         (lambda: jt.numpy_code((3,), "float32", [x()], "cumsum"), "'cumsum'"),
         (lambda: jt.numpy_code((3,), "float32", x(), cumsum), "a list of inputs"),
-        (lambda: jt.numpy_code((3,), "float32", [x()], cumsum, [cumsum_back] * 2), "for 1 inputs"),
+        (lambda: jt.numpy_code((3,), "float32", [x()], cumsum, [cumsum_back] * 2), "for 1 input"),
         (lambda: jt.numpy_code([(3,)], ["float32", "int64"], [x()], cumsum), "1 for 2"),
         (lambda: jt.numpy_code((3,), "float33", [x()], cumsum), "float33"),
         (lambda: jt.numpy_code("three", "float32", [x()], cumsum), "'three'"),

@@ -11,7 +11,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.base.context import current
-from jt_edu.ir.node import HOME
+from jt_edu.base.tracebacks import HOME
 from jt_edu.ops.index_parsing import TIMES, meant, spelled
 
 OFTEN = 8  # calls, after which all that can be remembered is

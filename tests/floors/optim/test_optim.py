@@ -445,7 +445,7 @@ def test_a_stopped_parameter_is_left_alone_without_a_word():
         (lambda: optim.Adam([jt.ones(1)], betas=(0.9, 1.0)), ArgumentError, "betas"),
         (lambda: optim.Adam([jt.ones(1)], betas=0.9), ArgumentError, "betas"),
         (lambda: optim.Adam([jt.ones(1)], eps=-1), ArgumentError, "eps"),
-        (lambda: optim.SGD([jt.ones(1)], lr=0.1).step(), GradientError, "none in 1 parameters"),
+        (lambda: optim.SGD([jt.ones(1)], lr=0.1).step(), GradientError, "none in 1 parameter"),
         (lambda: optim.SGD([jt.ones(1)], lr=0.1).step(3.0), ArgumentError, "float"),
         (lambda: optim.SGD([jt.ones(1)], lr=0.1).step(jt.ones(1).sum()), GradientError, "was not computed from"),
         (lambda: optim.SGD([jt.ones(1).stop_grad()], lr=0.1).step(jt.ones(1).sum()), GradientError, "stop_grad"),

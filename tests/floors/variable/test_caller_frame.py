@@ -9,7 +9,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.ir.node import HOME
+from jt_edu.base.tracebacks import HOME
 
 ASKER = """
 import jt_edu as jt

@@ -1,0 +1,48 @@
+"""One thing is told in the singular, wherever its number comes from."""
+
+import pytest
+
+import jt_edu as jt
+from jt_edu.base.plural import plural, singular
+from jt_exercises.verdict import RefusedError, exercise
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("takes 1 channels", "takes 1 channel"),
+        ("a Var of 1 axes takes 1 indices", "a Var of 1 axis takes 1 index"),
+        ("21 channels, 0.1 rows, 2,1 ranks, 1-1 axes", "21 channels, 0.1 rows, 2,1 ranks, 1-1 axes"),
+        ("rank 1 calls allreduce, axis 1 takes both", "rank 1 calls allreduce, axis 1 takes both"),
+        ("1 batches of 1 classes", "1 batch of 1 class"),
+    ],
+)
+def test_a_text_has_the_singular_after_a_one_and_nowhere_else(text, said):
+    assert singular(text) == said
+
+
+def test_a_number_has_its_noun():
+    assert [plural(n, "rank") for n in (0, 1, 2, 4_000)] == ["0 ranks", "1 rank", "2 ranks", "4,000 ranks"]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: jt.nn.Conv2d(1, 8, 3)(jt.ones(2, 3, 8, 8)), "takes 1 channel, on axis 1"),
+        (lambda: jt.ones(3)[0, 0], "a Var with 1 axis takes up to 1 index"),
+        (lambda: jt.simulate(1)(lambda comm: comm.scatter([1, 2])), "for each of 1 rank;"),
+    ],
+)
+def test_errors_have_the_singular(call, words):
+    with pytest.raises(jt.JtError) as caught:
+        call()
+
+    assert words in str(caught.value)
+
+
+def test_so_have_verdicts():
+    @exercise("sums")
+    def check(rows):
+        raise RefusedError(f"of {rows} rows the sum is 2")
+
+    assert repr(check(1)) == "not right      sums: of 1 row the sum is 2"

@@ -143,10 +143,10 @@ def _plain(value: object) -> object:
 
 
 def _called(sources: list[Mapping[str, Any]]) -> list[str]:
-    """The names of what goes in; many parameters, which have names with dots, are only counted."""
-    many = [s for s in sources if "." in clean(s.get("name"))][: len(sources) if len(sources) > MOST else 0]
-    rest = [_name(s) for s in sources if s not in many]
-    return [*rest, count(len(many), "parameter")] if many else rest
+    """The names of what goes in: first what no model holds; of many arrays those of a model are only counted."""
+    held = [_name(s) for s in sources if "." in clean(s.get("name"))]
+    rest = [_name(s) for s in sources if "." not in clean(s.get("name"))]
+    return rest + (held if len(sources) <= MOST else [f"{count(len(held), 'array')} of the model"][: len(held)])
 
 
 def _name(node: Mapping[str, Any]) -> str:
@@ -158,7 +158,7 @@ def _list(words: list[str], verb: str, way: str) -> str:
     if not words:
         return ""
     if len(words) == 1:
-        if words[0] in SEVERAL or words[0].endswith(" parameters"):
+        if words[0] in SEVERAL or words[0].endswith("s of the model"):
             return f"{words[0]} {verb} {way}"
         return f"{words[0]} {verb}es {way}" if verb == "go" else f"{words[0]} {verb}s {way}"
     if len(words) > MOST:

@@ -105,7 +105,8 @@ class Composer {
         /** @type {Set<Id>} */
         this.told = new Set();
         for (const { source } of seen.lines) {
-            if (seen.shapes || this.card(source).box) {
+            const { box, kind } = this.card(source);
+            if (seen.shapes || (box && kind !== "input")) {
                 this.told.add(source);
             }
         }

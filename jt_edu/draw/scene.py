@@ -24,14 +24,9 @@ CAPITALS = ("output", "alone")  # chips in small capitals
 CARD = 46.0  # height
 CHIP, CHIP_APART, CHIP_PAD, STALK = 20.0, 5.0, 8.0, 10.0
 PAD = {
-    "source": 20.0,
-    "input": 20.0,
-    "reindex": 22.0,
-    "reindex_reduce": 22.0,
-    "index": 22.0,
-    "constant": 22.0,
+    "source": 20.0, "input": 20.0, "reindex": 22.0, "reindex_reduce": 22.0, "index": 22.0, "constant": 22.0,
     "hostcall": 20.0,
-}
+}  # fmt: skip
 BETWEEN = 18.0  # words on the left and on the right of a card
 FRAME, HEAD, FOOT, TAIL = 16.0, 36.0, 18.0, 2.0
 GAP, INNER_GAP = 36.0, 26.0

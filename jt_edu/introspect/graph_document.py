@@ -5,10 +5,10 @@
     y.graph()          the same for one Var
 
 The graph begins at arrays that exist already, and ends at what was asked for; in between stands what would run, in the
-kernels in which it would run. What only makes an input, such as random numbers, says so by the node that it ends in:
-`"input"`, and of what it is: `"made"`. A Var that was computed already is shown as it would be computed again, as far back as
+kernels in which it would run. A Var that was computed already is shown as it would be computed again, as far back as
 its history goes. A node that several kernels compute stands in the first of them. Nodes that `jt.grad` built are marked
-as gradients, and bear the line whose gradient they are. Nothing runs.
+as gradients, and bear the line whose gradient they are. Nodes that only make an input, such as random numbers, name the
+last of them as "input", and say what they make as "made". Nothing runs.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@
     net.bn1.running_mean             never computed yet: constants
 
 A learner asks what a model does with its input, so a view shows each of these in one box. The nodes in it are read
-inside of it, all but the last one, so boxes never wait for each other in a circle.
+inside of it, all but the last one, so boxes never wait for each other in a circle. What one call makes for itself, as
+a loss that compares labels, is no input.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def makers(order: Sequence[Node], wanted: Collection[int], names: Mapping[int, s
         end = ends.pop() if len(ends) == 1 and n.id not in wanted else None
         if n.id in simple and end is not None and (model or n.where == where[end]):
             last[n.id] = end
-        elif n.id in simple and n.data is None:
+        elif n.id in simple and n.data is None and all(reader.where != n.where for reader in readers[n.id]):
             last[n.id] = n.id
     return {i: end for i, end in last.items() if end not in wanted}
 
@@ -66,7 +67,8 @@ def _simple(order: Sequence[Node], names: Mapping[int, str], *, prepared: bool) 
 
 def made_of(nodes: Sequence[Node]) -> str:
     """What an input is made of, in words, from all nodes that make it."""
-    if any(n.data is not None and n.op is not CONSTANT for n in nodes):
+    read = [i for n in nodes for i in (n.inputs if n.data is None else (n,))]
+    if any(i.data is not None and i.op is not CONSTANT for i in read):
         return DATA
     return RANDOM if any(n.op is BITS for n in nodes) else NUMBERS
 

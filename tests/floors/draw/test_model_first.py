@@ -80,6 +80,14 @@ def test_without_modules_only_one_call_makes_an_input_and_what_the_learner_compu
     assert {row["name"] for row in rows if row["id"] == row["input"]} == {"a"}
 
 
+def test_what_a_loss_makes_for_itself_is_no_input():
+    net, labels = nn.Sequential(nn.Linear(2, 3)), jt.array([0, 2])
+    x = jt.randn(2, 2)
+    rows = jt.document(nn.cross_entropy_loss(net(x), labels))["nodes"]
+
+    assert {row["name"] for row in rows if row["id"] == row["input"] and "." not in row["name"]} == {"x"}
+
+
 def test_what_was_asked_for_is_shown_and_no_input():
     assert {row["input"] for row in jt.document(jt.randn(3))["nodes"]} == {None}
 

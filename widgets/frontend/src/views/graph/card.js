@@ -93,7 +93,8 @@ export function labelOf(card) {
 function lines(card, wide, words) {
     const [bold, rest] = title(card);
     const room = wide - 2 * pad(card);
-    const first = put(words, `${bold} ${rest}`.trim(), "bold", room, [13, 4], pad(card), [20, 20, 18, 32, 36]);
+    const said = `${bold} ${rest}`.trim();
+    const first = put(words, said, "bold", room, [13, 4], pad(card), [20, 20, 18, 32, 36], {}, card.box ? bold : said);
     first.classList.add("v");
     const second = put(words, cut(card.facts, 40), "mono", room, [11.5, 2], pad(card), [36, 37, 37]);
     second.classList.add("f");

@@ -5,6 +5,7 @@
 //     1       75 % on       both lines, and chips
 //     2       60 % on       both lines
 //     3, 4    45 %, 30 %    its title
+//     5       less          nothing: then names stand over the boxes (names.js)
 //
 // No text is ever smaller than 11 pixels on the screen: at smaller zooms letters grow, and what has no room is cut or
 // left out. Nothing here knows graphs.
@@ -45,7 +46,7 @@ export function sizeAt(near, zoom) {
  */
 export function levelOf(zoom) {
     const level = ZOOMS.findIndex((least) => zoom >= least - 1e-6);
-    return level < 0 ? ZOOMS.length - 1 : level;
+    return level < 0 ? ZOOMS.length : level;
 }
 
 /**
@@ -81,5 +82,5 @@ export function adapt({ element, text, style, room, near, until, at, short = tex
     element.textContent = level <= until ? fitting(said, size, style, room) : "";
     if (level > until) return;
     element.style.fontSize = `${size}px`;
-    if (at) element.setAttribute("y", `${at[level]}`);
+    if (at) element.setAttribute("y", `${at[level] ?? at.at(-1)}`);
 }

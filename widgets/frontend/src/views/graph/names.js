@@ -1,0 +1,46 @@
+// Names: what is written over the boxes where they have no room for words any more?
+//
+// Outer frames first, then closed boxes, then the rest: a name that would stand on another one is left out, and comes
+// as one looks closer. All have the size of letters on the screen. Nothing here knows what a box is.
+
+/** @import { Scene } from "../../graph/scene.js" */
+
+import { s } from "../../dom.js";
+import { CARD, title } from "../../graph/scene.js";
+import { cut, width } from "../../graph/text.js";
+import { rectangleOf } from "./pieces.js";
+import { LEAST } from "./words.js";
+
+const SIZE = LEAST + 1; // pixels on the screen
+const APART = 4;
+
+/**
+ * The names that have room at this zoom.
+ * @param {Scene} scene
+ * @param {number} zoom
+ * @returns {SVGTextElement[]}
+ */
+export function namesOver({ frames, cards }, zoom) {
+    const boxes = [...cards].sort((a, b) => Number(!a.card.box) - Number(!b.card.box));
+    const wanted = [
+        ...frames.map((frame) => /** @type {const} */ ([frame.name, rectangleOf(frame)])),
+        ...boxes.map(({ card, x, y, width: wide }) => {
+            return /** @type {const} */ ([title(card)[0], { x, y: y + CARD / 2 - SIZE / 2 / zoom, width: wide }]);
+        }),
+    ];
+    /** @type {[number, number, number, number][]} left, top, right and bottom of what is written, on the screen */
+    const taken = [];
+    return wanted.flatMap(([name, { x, y, width: wide }]) => {
+        const words = cut(name, 24);
+        const half = width(words, SIZE, "bold") / 2;
+        const [middle, top] = [(x + wide / 2) * zoom, y * zoom];
+        const [left, right, low] = [middle - half - APART, middle + half + APART, top + SIZE + APART];
+        const free = taken.every(([l, t, r, b]) => right < l || left > r || low < t || top > b);
+        if (!words || !free) return [];
+        taken.push([left, top, right, low]);
+        const place = { x: middle / zoom, y: (top + SIZE - 1) / zoom, "text-anchor": "middle" };
+        const text = s("text", place, words);
+        text.style.fontSize = `${SIZE / zoom}px`;
+        return [text];
+    });
+}

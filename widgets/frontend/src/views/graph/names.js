@@ -1,7 +1,7 @@
 // Names: what is written over the boxes where they have no room for words any more?
 //
-// Outer frames first, then closed boxes, then the rest: a name that would stand on another one is left out, and comes
-// as one looks closer. All have the size of letters on the screen. Nothing here knows what a box is.
+// Outer boxes first, and of those that stand in the same one the largest; then operators. A name that would stand on
+// another one is left out, and comes as one looks closer. All are as large as letters on the screen.
 
 /** @import { Scene } from "../../graph/scene.js" */
 
@@ -21,16 +21,19 @@ const APART = 4;
  * @returns {SVGTextElement[]}
  */
 export function namesOver({ frames, cards }, zoom) {
-    const boxes = [...cards].sort((a, b) => Number(!a.card.box) - Number(!b.card.box));
-    const wanted = [
-        ...frames.map((frame) => /** @type {const} */ ([frame.name, rectangleOf(frame)])),
-        ...boxes.map(({ card, x, y, width: wide }) => {
-            return /** @type {const} */ ([title(card)[0], { x, y: y + CARD / 2 - SIZE / 2 / zoom, width: wide }]);
-        }),
-    ];
+    const boxes = cards.map(({ card, x, y, width: wide }) => ({
+        name: title(card)[0], x, y: y + CARD / 2 - SIZE / 2 / zoom, wide, nodes: card.nodes.length,
+        depth: card.box ? card.path.length : Infinity,
+    })); // prettier-ignore
+    const open = frames.map((frame) => {
+        const { x, y, width: wide } = rectangleOf(frame);
+        const { group } = frame;
+        return { name: frame.name, x, y, wide, nodes: group.nodes.length, depth: depthOf(group.parent) };
+    });
+    const wanted = [...open, ...boxes].sort((a, b) => (a.depth === b.depth ? b.nodes - a.nodes : a.depth - b.depth));
     /** @type {[number, number, number, number][]} left, top, right and bottom of what is written, on the screen */
     const taken = [];
-    return wanted.flatMap(([name, { x, y, width: wide }]) => {
+    return wanted.flatMap(({ name, x, y, wide }) => {
         const words = cut(name, 24);
         const half = width(words, SIZE, "bold") / 2;
         const [middle, top] = [(x + wide / 2) * zoom, y * zoom];
@@ -43,4 +46,9 @@ export function namesOver({ frames, cards }, zoom) {
         text.style.fontSize = `${SIZE / zoom}px`;
         return [text];
     });
+}
+
+/** @param {import("../../graph/group.js").Group | null} group @returns {number} in how many boxes it stands */
+function depthOf(group) {
+    return group?.parent ? 1 + depthOf(group.parent) : 0;
 }

@@ -3,8 +3,8 @@
 //     /            begin        Enter, ↓, ↑    the next one, the one before: the boxes that hold it are opened
 //     hide         only what was found is drawn, else the rest is dimmed
 //
-// A layer is found by its name or class, and then nothing in it is found once more. What is inside of a closed box
-// lights up the box. Which text is known of a node is said here, nothing else is.
+// A layer is found by its name or class, and then nothing in it is found once more. The learner's lines are searched
+// where no name has the words. What is inside of a closed box lights up the box.
 
 /** @import { Node } from "../../types.js" */
 
@@ -54,19 +54,32 @@ export class Search {
 
     /** Look again, as the words or the boxes have changed. */
     again() {
-        const { groups, nodes } = this.graph.seen;
+        const { groups, nodes: all } = this.graph.seen;
         const boxes = [...groups.values()].filter(({ kind }) => kind === "module");
         const named = find(this.field.value, boxes.map((box) => [box.key, box.key, `${box.name} ${box.made}`]));
         const layers = innermost(boxes.filter((box) => named.has(box.key)));
         this.found = new Set(layers.flatMap((box) => box.nodes));
-        const rest = this.graph.context.page.graph.nodes.filter(({ id }) => !this.found.has(id));
-        const single = find(this.field.value, rest.map((node) => [node.id, node.module, known(node)]));
+        const nodes = this.graph.context.page.graph.nodes.filter(({ id }) => !this.found.has(id));
+        const look = (/** @type {(node: Node) => string} */ known) =>
+            find(this.field.value, nodes.map((node) => [node.id, node.module, known(node)]));
+        let single = look(known);
+        if (!layers.length && !single.size) single = look((node) => `${known(node)} ${node.where}`);
+        single = this.shown(single);
         single.forEach((id) => this.found.add(id));
-        const order = new Map([...nodes.keys()].map((id, k) => [id, k]));
+        const order = new Map([...all.keys()].map((id, k) => [id, k]));
         const first = (/** @type {number | string} */ hit) => order.get(groups.get(`${hit}`)?.nodes[0] ?? hit) ?? 0;
         this.hits = [...layers.map((box) => box.key), ...single].sort((a, b) => first(a) - first(b));
         this.at = -1;
         this.mark();
+    }
+
+    /** What is drawn of these; of a parameter, which is only a chip, who reads it. @param {Set<number>} ids */
+    shown(ids) {
+        const { shows } = this.graph.seen;
+        const readers = this.graph.context.page.graph.edges
+            .filter(({ source, target }) => ids.has(source) && !shows.has(source) && !this.found.has(target))
+            .map(({ target }) => target);
+        return new Set([...[...ids].filter((id) => shows.has(id)), ...readers]);
     }
 
     turn() {
@@ -122,6 +135,6 @@ export class Search {
 }
 
 /** @param {Node} node what is known of it, as text; not its kernel, whose name has the words of other nodes */
-function known({ id, name, label, op, kind, shape, dtype, where }) {
-    return [id, name, label, op, kind, shapeText(shape), dtype, where].join(" ");
+function known({ id, name, label, op, kind, shape, dtype }) {
+    return [id, name, label, op, kind, shapeText(shape), dtype].join(" ");
 }

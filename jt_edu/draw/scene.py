@@ -179,7 +179,7 @@ class _Composer:
     def _name(self, group: Group) -> str:
         if group.kind == "kernel":
             return self.seen.kernels.get(group.number, "")
-        return group.name if group.made in ("", group.name) else f"{group.name} · {group.made}"
+        return " · ".join(dict.fromkeys(filter(None, [group.name, group.made])))
 
     def _lead(self, line: Line) -> None:
         """Lead a line out of the frames around its source, across, and into those around its target.

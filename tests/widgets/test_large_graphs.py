@@ -99,6 +99,20 @@ def test_a_search_for_conv_visits_each_convolution_and_opens_what_holds_it(resne
     assert page.locator(".jt-search .jt-soft").inner_text() == f"{len(layers) - 1} of {len(layers)}"
 
 
+def test_what_a_search_leads_to_can_be_read_however_small_the_graph_was(resnet):
+    page = resnet()
+    for _ in range(3):
+        page.keyboard.press("o")
+    page.get_by_role("button", name="Fit").click()
+    page.keyboard.press("/")
+    page.keyboard.type("layer3/1 conv2")
+    page.keyboard.press("Enter")
+
+    [on] = [word for word in page.evaluate(WORDS, ".jt-on .v") if word["text"].startswith("window")]
+    assert on["inside"]
+    assert on["size"] >= 10.99
+
+
 def test_boxes_are_opened_one_level_at_a_time(resnet):
     page = resnet()
     count = lambda: page.locator(".jt-frame").count()  # noqa: E731
@@ -106,6 +120,7 @@ def test_boxes_are_opened_one_level_at_a_time(resnet):
     assert count() == 1
     page.keyboard.press("o")
     first = count()
+    assert page.locator("[data-id^='i:']").count() == 1, "what makes the input comes last"
     assert page.locator("[data-id='r:m:ResNet/layer1/0']").count() == 1, "blocks that are alike stay folded"
     page.keyboard.press("o")
     assert 1 < first < count()

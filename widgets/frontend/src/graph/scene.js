@@ -177,7 +177,7 @@ class Composer {
         if (group.kind === "kernel") {
             return this.seen.kernels.get(/** @type {number} */ (group.number)) ?? "";
         }
-        return group.made === "" || group.made === group.name ? group.name : `${group.name} · ${group.made}`;
+        return [...new Set([group.name, group.made])].filter(Boolean).join(" · ");
     }
 
     /**

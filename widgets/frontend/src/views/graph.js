@@ -39,11 +39,9 @@ export const graph = {
         ["/", "search; Enter goes to the next match"],
         ["h", "hide what a search did not find"],
         ["g", "modules, kernels, operators"],
-        ["x", "fold repeats"],
-        ["s", "shapes on lines"],
+        ["x", "fold repeats"], ["s", "shapes on lines"],
         ["o", "open all that is closed, one level deeper"],
-        ["c", "close all"],
-        ["k", "select the kernel"],
+        ["c", "close all"], ["k", "select the kernel"],
         ["v", "compute values"],
         ...PANEL_KEYS,
     ],
@@ -219,7 +217,9 @@ export class GraphView {
     /** Open what is closed, one level deeper; of very many boxes those that come first. */
     openMore() {
         const { cards, opened } = this.seen;
-        let closed = [...cards.values()].filter((card) => card.box).map((card) => `${card.id}`);
+        const boxes = [...cards.values()].filter((card) => card.box);
+        const model = boxes.filter((card) => card.kind !== "input");
+        let closed = (model.length ? model : boxes).map((card) => `${card.id}`);
         const all = () => new Set([...opened, ...closed]);
         while (closed.length > 1 && this.weight(this.look(all())) > MOST) closed = closed.slice(0, closed.length / 2);
         this.context.say(closed.length ? `Opening ${count(closed.length, "box", "boxes")}.` : "Everything is open.");
@@ -267,7 +267,9 @@ export class GraphView {
         const wanted = group ? around.slice(0, around.indexOf(group.key)) : around;
         const open = wanted.every((key) => this.seen.opened.has(key));
         if (!open && !this.change(new Set([...this.seen.opened, ...wanted]), wanted.find((key) => this.card(key)))) return;
-        this.choose(`${this.card(`${id}`) ? id : this.seen.shows.get(node)}`);
+        const shown = `${this.card(`${id}`) ? id : this.seen.shows.get(node)}`;
+        this.sheet.approach(shown);
+        this.choose(shown);
     }
 
     /** @param {Selection} selection */

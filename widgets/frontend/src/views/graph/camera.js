@@ -135,6 +135,14 @@ export class Camera {
         this.set(this.zoom, x, y);
     }
 
+    /** Bring a part of the sheet to the middle, where its words can be read. @param {Rectangle} part */
+    approach({ x, y, width, height }) {
+        const zoom = Math.max(this.zoom, READABLE);
+        this.all = false;
+        const [wide, high] = [this.window.clientWidth, this.window.clientHeight];
+        this.set(zoom, wide / 2 - (x + width / 2) * zoom, high / 2 - (y + height / 2) * zoom);
+    }
+
     /** Move, although it was not the reader who did. @param {number} dx @param {number} dy */
     shift(dx, dy) {
         this.all = false;

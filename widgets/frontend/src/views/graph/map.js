@@ -7,6 +7,7 @@
 
 import { h, s } from "../../dom.js";
 import { CARD } from "../../graph/scene.js";
+import { clamp } from "../../numbers.js";
 
 const WIDE = 150; // pixels, at most
 const HIGH = 130;
@@ -48,9 +49,13 @@ export class Map {
     /** Show which part is seen. */
     tell() {
         const { zoom, x, y, window } = this.camera;
-        const part = {
-            x: -x / zoom, y: -y / zoom, width: window.clientWidth / zoom, height: window.clientHeight / zoom,
+        const side = (/** @type {number} */ from, /** @type {number} */ length, /** @type {number} */ most) => {
+            const [low, high] = [-from / zoom, (length - from) / zoom].map((end) => clamp(end, 0, most));
+            return [low, high - low];
         };
+        const { width: wide, height: high } = this.camera.size;
+        const [[left, width], [top, height]] = [side(x, window.clientWidth, wide), side(y, window.clientHeight, high)];
+        const part = { x: left, y: top, width, height };
         for (const [name, value] of Object.entries(part)) this.part.setAttribute(name, `${value}`);
     }
 }

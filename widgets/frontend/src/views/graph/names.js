@@ -1,7 +1,7 @@
 // Names: what is written over the boxes where they have no room for words any more?
 //
-// Outer boxes first, and of those that stand in the same one the largest; then operators. A name that would stand on
-// another one is left out, and comes as one looks closer. All are as large as letters on the screen.
+// Those of layers and other boxes: outer ones first, and of those that stand in the same one the largest. A name that
+// would stand on another one is left out, and comes as one looks closer. All are as large as letters on the screen.
 
 /** @import { Scene } from "../../graph/scene.js" */
 
@@ -30,7 +30,9 @@ export function namesOver({ frames, cards }, zoom) {
         const { group } = frame;
         return { name: frame.name, x, y, wide, nodes: group.nodes.length, depth: depthOf(group.parent) };
     });
-    const wanted = [...open, ...boxes].sort((a, b) => (a.depth === b.depth ? b.nodes - a.nodes : a.depth - b.depth));
+    const shown = frames.length || boxes.some((box) => box.depth < Infinity);
+    const layers = boxes.filter((box) => !shown || box.depth < Infinity); // operators have names where nothing else has
+    const wanted = [...open, ...layers].sort((a, b) => (a.depth === b.depth ? b.nodes - a.nodes : a.depth - b.depth));
     /** @type {[number, number, number, number][]} left, top, right and bottom of what is written, on the screen */
     const taken = [];
     return wanted.flatMap(({ name, x, y, wide }) => {

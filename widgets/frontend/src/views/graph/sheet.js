@@ -227,6 +227,12 @@ export class Sheet {
         if (!still) this.camera.reveal({ ...shown.placed, height: CARD });
     }
 
+    /** Bring a card or a frame nearer, where it is too small to be read. @param {string} id */
+    approach(id) {
+        const place = this.rectangle(id);
+        if (place && this.camera.zoom < TITLES) this.camera.approach(place);
+    }
+
     /**
      * Give every card the classes that hold for it, and take them from the others.
      * @param {Record<string, (id: string) => boolean>} classes

@@ -42,7 +42,7 @@ class Card:
     tip: str
     inputs: list[Id]
     kernel: int | None = None
-    alone: int | None = None  # the kernel it is all of
+    alone: Id | None = None  # the kernel it is all of
     shape: str = ""
     value: str = ""
     bytes: str = ""

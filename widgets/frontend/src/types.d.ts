@@ -25,9 +25,6 @@ export interface Node {
     module: string;
     /** The classes of the modules in `module`, one for each step. */
     modules: string[];
-    /** What it only makes, such as random numbers: the last node of those that do, and of what that is made. */
-    input?: number | null;
-    made?: string;
     /** The forward node whose gradient it is. */
     twin: number | null;
 }

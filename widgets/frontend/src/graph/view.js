@@ -51,7 +51,7 @@ export { Card };
  * that are open; without it as many are as one can look at. `fold` makes neighbours that look the same one box.
  * `shapes` writes shapes beside all lines, else they stand only beside those that leave a box. Beyond `most` cards the
  * rest is not drawn.
- * @typedef {{group?: string | null, open?: Iterable<string> | null, fold?: boolean, shapes?: boolean, most?: number}} Options
+ * @typedef {{group?: string, open?: Iterable<string> | null, fold?: boolean, shapes?: boolean, most?: number}} Options
  */
 /** @typedef {import("./connect.js").Line} Line */
 /** @typedef {Map<Id, Card>} Cards */
@@ -81,7 +81,8 @@ const MOST = 400; // cards; beyond, the rest is not drawn
  * @param {Options} [options]
  * @returns {View}
  */
-export function view(document, { group: asked, open = null, fold = true, shapes = false, most = MOST } = {}) {
+export function view(document, options = {}) {
+    const { group: asked, open = null, fold = true, shapes = false, most = MOST } = options;
     const nodes = nodesOf(document);
     const model = [...nodes.values()].some((node) => node.module);
     const group = asked ?? (model ? "module" : "kernel");
@@ -175,7 +176,8 @@ function asideOf(nodes, outputs, model) {
  * @param {Node} node @param {Node} reader @param {Set<Id | undefined>} first */
 function isParameter(node, reader, first) {
     const named = clean(node.name).includes(".");
-    return (node.kind === "source" || node.input === node.id) && (named || (Boolean(reader.module) && !first.has(node.id)));
+    const whole = node.kind === "source" || node.input === node.id;
+    return whole && (named || (Boolean(reader.module) && !first.has(node.id)));
 }
 
 /**

@@ -265,8 +265,8 @@ export class GraphView {
         if (!this.seen.shows.has(node)) return;
         const around = pathTo(this.seen, node);
         const wanted = group ? around.slice(0, around.indexOf(group.key)) : around;
-        const open = wanted.every((key) => this.seen.opened.has(key));
-        if (!open && !this.change(new Set([...this.seen.opened, ...wanted]), wanted.find((key) => this.card(key)))) return;
+        const closed = wanted.find((key) => this.card(key));
+        if (closed && !this.change(new Set([...this.seen.opened, ...wanted]), closed)) return;
         const shown = `${this.card(`${id}`) ? id : this.seen.shows.get(node)}`;
         this.sheet.approach(shown);
         this.choose(shown);

@@ -250,7 +250,7 @@ class _Modules:
     def _repeat(self, parent: Group, run: Sequence[Item]) -> Group:
         groups = [item for item in run if isinstance(item, Group)]
         first = groups[0]
-        name = f"{first.made or first.name} × {len(groups)}"
+        name = f"{cut(first.made or first.name, 24)} × {len(groups)}"
         nodes = [i for group in groups for i in group.nodes]
         box = Group(self._key(f"r:{first.key}"), "repeat", name, "", first.gradient, None, parent, nodes, list(run))
         box.sign = self._sign(("repeat", len(groups), first.sign))

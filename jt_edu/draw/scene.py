@@ -99,8 +99,8 @@ def title(card: Card) -> tuple[str, str]:
     """First line of a card: what is set in bold, and the rest."""
     if not card.name:
         return cut(card.op, 32), ""
-    if card.kind == "source":
-        return cut(card.name, 20), ""
+    if card.kind in ("source", "repeat"):
+        return cut(card.name, 20 if card.kind == "source" else 32), ""
     return cut(card.name, 20), cut(card.op, 28) if card.box else f"= {cut(card.op, 28)}"
 
 

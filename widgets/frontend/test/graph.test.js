@@ -92,6 +92,7 @@ test("a text that has no room ends in an ellipsis, and fits", () => {
         assert.equal(shown === text, room === 400);
     }
     assert.equal(fitting("abc", 14, "bold", 3), "");
+    assert.match(fitting("TransformerEncoderLayer × 3", 14, "bold", 150), /^Transf.*… × 3$/);
 });
 
 test("of several facts those are shown that have room as a whole", () => {

@@ -195,7 +195,7 @@ export class Modules {
     repeat(parent, run) {
         const [first] = run;
         const box = new Group(this.key(`r:${first.key}`), "repeat", {
-            name: `${first.made || first.name} × ${run.length}`,
+            name: `${cut(first.made || first.name, 24)} × ${run.length}`,
             gradient: first.gradient,
             parent,
             nodes: run.flatMap((group) => group.nodes),

@@ -31,8 +31,8 @@ export function title(card) {
     if (!card.name) {
         return [cut(card.op, 32), ""];
     }
-    if (card.kind === "source") {
-        return [cut(card.name, 20), ""];
+    if (card.kind === "source" || card.kind === "repeat") {
+        return [cut(card.name, card.kind === "source" ? 20 : 32), ""];
     }
     return [cut(card.name, 20), card.box ? cut(card.op, 28) : `= ${cut(card.op, 28)}`];
 }

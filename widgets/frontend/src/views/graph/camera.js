@@ -135,11 +135,14 @@ export class Camera {
         this.set(this.zoom, x, y);
     }
 
-    /** Bring a part of the sheet to the middle, where its words can be read. @param {Rectangle} part */
+    /** Bring a part to the middle, where its words can be read, unless it is in plain sight. @param {Rectangle} part */
     approach({ x, y, width, height }) {
+        const [wide, high] = [this.window.clientWidth, this.window.clientHeight];
+        const [[left, top], [right, low]] = [this.seen(x, y), this.seen(x + width, y + height)];
+        const inside = Math.min(left, top, wide - right, high - low) >= 3 * MARGIN;
+        if (inside && this.zoom >= TITLES) return;
         const zoom = Math.max(this.zoom, READABLE);
         this.all = false;
-        const [wide, high] = [this.window.clientWidth, this.window.clientHeight];
         this.set(zoom, wide / 2 - (x + width / 2) * zoom, high / 2 - (y + height / 2) * zoom);
     }
 

@@ -227,10 +227,10 @@ export class Sheet {
         if (!still) this.camera.reveal({ ...shown.placed, height: CARD });
     }
 
-    /** Bring a card or a frame nearer, where it is too small to be read. @param {string} id */
+    /** Bring a card or a frame into plain sight. @param {string} id */
     approach(id) {
         const place = this.rectangle(id);
-        if (place && this.camera.zoom < TITLES) this.camera.approach(place);
+        if (place) this.camera.approach(place);
     }
 
     /**

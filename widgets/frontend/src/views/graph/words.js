@@ -27,6 +27,7 @@ import { width } from "../../graph/text.js";
  */
 
 export const LEAST = 11;
+export const TIMES = / × \d+$/; // Block × 12
 export const ZOOMS = [1, 0.75, 0.6, 0.45, 0.3]; // the smallest zoom of each level
 
 /**
@@ -50,7 +51,7 @@ export function levelOf(zoom) {
 }
 
 /**
- * The text, or as much of its beginning as has room: whole facts, where one has.
+ * The text, or as much of its beginning as has room: whole facts, where one has. How many there are is always said.
  * @param {string} text
  * @param {number} size
  * @param {Style} style
@@ -59,16 +60,17 @@ export function levelOf(zoom) {
  */
 export function fitting(text, size, style, room) {
     if (width(text, size, style) <= room) return text;
-    const letters = [...text];
+    const tail = TIMES.exec(text)?.[0] ?? "";
+    const letters = [...text.slice(0, text.length - tail.length)];
     let fits = 0;
     for (let low = 1, high = letters.length; low <= high; ) {
         const middle = (low + high) >> 1;
-        if (width(`${letters.slice(0, middle).join("")}…`, size, style) <= room) [fits, low] = [middle, middle + 1];
+        if (width(`${letters.slice(0, middle).join("")}…${tail}`, size, style) <= room) [fits, low] = [middle, middle + 1];
         else high = middle - 1;
     }
     const part = letters.slice(0, fits).join("");
     const whole = Math.max(part.lastIndexOf(" ("), part.lastIndexOf(") ") + 1, part.lastIndexOf(" ·"));
-    return whole > 0 ? part.slice(0, whole) : fits ? `${part}…` : "";
+    return whole > 0 ? part.slice(0, whole) : fits ? `${part}…${tail}` : "";
 }
 
 /**

@@ -195,7 +195,7 @@ def test_boxes_never_wait_for_each_other_in_a_circle():
 def test_at_first_as_much_is_open_as_one_can_look_at():
     small, large = view(graphs.made_inputs(), group="module"), view(graphs.network(24), group="module")
 
-    assert {card.kind for card in small.cards.values()} & {"module", "repeat"} == set()
+    assert {card.kind for card in small.cards.values()} & {"module"} == set()
     assert 5 < len(large.cards) <= FIRST[1]
     closed = [card for card in large.cards.values() if card.box]
     shown = len(large.nodes) - sum(len(card.nodes) for card in closed)

@@ -65,7 +65,8 @@ export function fitting(text, size, style, room) {
     let fits = 0;
     for (let low = 1, high = letters.length; low <= high; ) {
         const middle = (low + high) >> 1;
-        if (width(`${letters.slice(0, middle).join("")}…${tail}`, size, style) <= room) [fits, low] = [middle, middle + 1];
+        const part = `${letters.slice(0, middle).join("")}…${tail}`;
+        if (width(part, size, style) <= room) [fits, low] = [middle, middle + 1];
         else high = middle - 1;
     }
     const part = letters.slice(0, fits).join("");

@@ -60,8 +60,9 @@ def _simple(order: Sequence[Node], names: Mapping[int, str], *, prepared: bool) 
             data.update([n.id] if prepared and n.op is not CONSTANT and "." not in names.get(n.id, "") else [])
         elif outside and all(i.id in nothing and (prepared or i.where == n.where) for i in read):
             nothing.add(n.id)
-        elif outside and isinstance(n.op, (Elementwise, Reindex)) and all(i.id in nothing | data for i in read):
-            data.update([n.id] if sum(i.id in data for i in read) == 1 else [])
+        elif outside and isinstance(n.op, (Elementwise, Reindex)):
+            others = [i.id for i in read if i.id not in nothing]
+            data.update([n.id] if len(others) == 1 and others[0] in data else [])
     return nothing | data
 
 

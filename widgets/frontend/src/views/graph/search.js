@@ -54,6 +54,13 @@ export class Search {
 
     /** Look again, as the words or the boxes have changed. */
     again() {
+        [this.found, this.hits, this.at] = [new Set(), [], -1];
+        if (this.field.value.trim()) this.seek();
+        this.mark();
+    }
+
+    /** Find layers by their names and classes, and operators that are in none of them. */
+    seek() {
         const { groups, nodes: all } = this.graph.seen;
         const boxes = [...groups.values()].filter(({ kind }) => kind === "module");
         const named = find(this.field.value, boxes.map((box) => [box.key, box.key, `${box.name} ${box.made}`]));
@@ -69,8 +76,6 @@ export class Search {
         const order = new Map([...all.keys()].map((id, k) => [id, k]));
         const first = (/** @type {number | string} */ hit) => order.get(groups.get(`${hit}`)?.nodes[0] ?? hit) ?? 0;
         this.hits = [...layers.map((box) => box.key), ...single].sort((a, b) => first(a) - first(b));
-        this.at = -1;
-        this.mark();
     }
 
     /** What is drawn of these; of a parameter, which is only a chip, who reads it. @param {Set<number>} ids */
@@ -79,7 +84,7 @@ export class Search {
         const readers = this.graph.context.page.graph.edges
             .filter(({ source, target }) => ids.has(source) && !shows.has(source) && !this.found.has(target))
             .map(({ target }) => target);
-        return new Set([...[...ids].filter((id) => shows.has(id)), ...readers]);
+        return new Set([...ids, ...readers].filter((id) => shows.has(id)));
     }
 
     turn() {

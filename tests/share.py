@@ -5,8 +5,8 @@
     pytest --share 3             share 3, whatever the commit is
     pytest                       every row
 
-A table is a test that is drawn from a list. At least one of its rows runs every time: what breaks the test itself is seen
-at once, and what breaks one row is seen within SHARES commits. What is no table runs every time.
+A table is a test that is drawn from a list. At least one of its rows runs every time: what breaks the test as a whole
+is seen at once, and what breaks one row is seen within SHARES commits. What is no table runs every time.
 """
 
 import subprocess

@@ -5,6 +5,7 @@
     kernel    what one kernel computes
     repeat    neighbours that look the same inside: Block × 12
     part      a stretch of what is still too long to look at
+    input     what only makes what goes in: random numbers, constants, data that is cast
 
 No box waits for itself by way of others: a module that is called again after something else gets a box for each call.
 Nothing here knows cards or pixels.
@@ -24,8 +25,10 @@ Id = int | str
 Node = Mapping[str, Any]
 
 DEEP = 12  # boxes in boxes; what is deeper stands in the innermost
-ALIKE = 3  # neighbours that are folded
-START = 60  # boxes to begin with
+ALIKE = 3  # neighbours that are folded; of those that hold boxes, two are enough
+SMALL = 24  # nodes and boxes that are all shown to begin with
+FIRST = (150, 60, 16)  # nodes, boxes and frames that the first levels may have together, to begin with
+LINES = 60  # nodes that need no boxes for the lines that built them
 MANY = 150  # boxes in a box
 PART = 50
 WAYS = ("kernel", "module", "none")
@@ -77,29 +80,29 @@ def below(group: Group) -> Iterator[Group]:
 def start(root: Group) -> set[str]:
     """Which boxes are open to begin with: all of a small graph; of a large one those that hold boxes, by level."""
     plain = [group for group in below(root) if not _is_folded(group)]
-    if len(root.items) + sum(len(group.items) - 1 for group in plain) <= START:
+    if len(root.items) + sum(len(group.items) for group in plain) <= SMALL:
         return {group.key for group in plain}
     opened: set[str] = set()
-    level, shown, most = [root], 1, MANY
+    level, shown, most = [root], 0, list(FIRST)
     while level:
-        shown += sum(len(group.items) - 1 for group in level)
-        if shown > most:
+        shown += sum(len(group.items) for group in level)
+        if shown > (most.pop(0) if most[1:] else most[0]):
             break
         opened.update(group.key for group in level)
-        level, most = [g for group in level for g in group.groups if g.kind == "module" and g.groups], START
+        level = [g for group in level for g in group.groups if g.kind == "module" and g.groups]
     return opened - {""}
 
 
 def _is_folded(group: Group | None) -> bool:
     while group is not None:
-        if group.kind in ("repeat", "part"):
+        if group.kind in ("repeat", "part", "input"):
             return True
         group = group.parent
     return False
 
 
 def _by_kernel(root: Group, nodes: Mapping[Id, Node]) -> None:
-    """A kernel of one node needs no box."""
+    """A kernel of one node needs no box; what makes an input has one in it, or is all of it."""
     members: dict[Any, list[Id]] = defaultdict(list)
     for i, node in nodes.items():
         members[node.get("kernel")].append(i)
@@ -107,8 +110,29 @@ def _by_kernel(root: Group, nodes: Mapping[Id, Node]) -> None:
     for kernel, ids in members.items():
         if kernel is not None and len(ids) > 1:
             key = _free(f"k{clean(kernel)}", nodes)
-            boxes[kernel] = Group(key, "kernel", number=kernel, parent=root, nodes=ids, items=list(ids))
+            boxes[kernel] = _inputs_in(Group(key, "kernel", number=kernel, parent=root, nodes=ids), nodes)
     root.items = list(dict.fromkeys(boxes.get(node.get("kernel"), i) for i, node in nodes.items()))
+
+
+def _inputs_in(box: Group, nodes: Mapping[Id, Node]) -> Group:
+    members: dict[Any, list[Id]] = defaultdict(list)
+    for i in box.nodes:
+        members[nodes[i].get("input")].append(i)
+    if None not in members and len(members) == 1:
+        return _input(box.key, nodes[box.nodes[-1]], box.parent, box.number, box.nodes)
+    home: dict[Id, Item] = {}
+    for end, ids in members.items():
+        if end is not None and len(ids) > 1:
+            key = _free(f"{box.key}/i:{clean(end)}", nodes)
+            home |= dict.fromkeys(ids, _input(key, nodes[ids[-1]], box, None, ids))
+    box.items = list(dict.fromkeys(home.get(i, i) for i in box.nodes))
+    return box
+
+
+def _input(key: str, last: Node, parent: Group | None, number: Any = None, ids: Sequence[Id] = ()) -> Group:
+    """The box of what makes an input. The last of its nodes has its name, and is what others read."""
+    name, made = clean(last.get("name")), clean(last.get("made"))
+    return Group(key, "input", name, made, number=number, parent=parent, nodes=list(ids), items=list(ids))
 
 
 def _free(key: str, taken: Iterable[object]) -> str:
@@ -154,6 +178,8 @@ class _Modules:
         parent.sign = self._sign((parent.kind, parent.made, parent.gradient, *map(self._look, parent.items)))
 
     def _box(self, parent: Group, step: str, node: Node, depth: int) -> Group:
+        if step.startswith("i:"):
+            return _input(self._key(step), self.nodes.get(node["input"], node), parent)
         if step.startswith("l:"):
             place, _, words = step[2:].partition(": ")
             gradient = bool(node.get("gradient"))
@@ -204,9 +230,9 @@ class _Modules:
                 runs[-1].append(item)
             else:
                 runs.append([item])
-        if all(len(run) < ALIKE for run in runs):
+        boxes = {run[0]: self._repeat(parent, run) for run in runs if len(run) >= _alike(run[0])}
+        if not boxes:
             return items
-        boxes = {run[0]: self._repeat(parent, run) for run in runs if len(run) >= ALIKE}
         inside = {item: box for box in boxes.values() for item in box.items}
         folded = {i: inside.get(item, item) for i, item in home.items()}
         circle = _circle(list(dict.fromkeys(folded.values())), self._pairs(folded))
@@ -224,7 +250,7 @@ class _Modules:
     def _repeat(self, parent: Group, run: Sequence[Item]) -> Group:
         groups = [item for item in run if isinstance(item, Group)]
         first = groups[0]
-        name = f"{first.made or first.name} × {len(groups)}"
+        name = f"{cut(first.made or first.name, 24)} × {len(groups)}"
         nodes = [i for group in groups for i in group.nodes]
         box = Group(self._key(f"r:{first.key}"), "repeat", name, "", first.gradient, None, parent, nodes, list(run))
         box.sign = self._sign(("repeat", len(groups), first.sign))
@@ -266,10 +292,13 @@ def _paths(nodes: Mapping[Id, Node]) -> dict[Id, list[str]]:
     for i, node in nodes.items():
         module = clean(node.get("module"))
         steps = [step for step in module.split("/") if step] if module else []
-        if steps:
+        if node.get("input") is not None:
+            steps = [f"i:{clean(node['input'])}"]
+        elif steps:
             steps[0] = ("g:" if node.get("gradient") else "m:") + steps[0]
         paths[i] = [*steps[: DEEP - 1], "/".join(steps[DEEP - 1 :])] if len(steps) > DEEP else steps
-    return paths | _lines(nodes, [i for i, path in paths.items() if not path], modules=any(paths.values()))
+    modules = any(path and not path[0].startswith("i:") for path in paths.values())
+    return paths | _lines(nodes, [i for i, path in paths.items() if not path], modules=modules)
 
 
 def _lines(nodes: Mapping[Id, Node], alone: Sequence[Id], *, modules: bool) -> dict[Id, list[str]]:
@@ -279,18 +308,20 @@ def _lines(nodes: Mapping[Id, Node], alone: Sequence[Id], *, modules: bool) -> d
         where = clean(nodes[i].get("where"))
         if where and nodes[i].get("kind") not in ("source", "constant"):
             members[f"l:{'∂ ' if nodes[i].get('gradient') else ''}{cut(where, 150)}"].append(i)
-    if not modules and sum(map(len, members.values())) <= START:
+    if not modules and sum(map(len, members.values())) <= LINES:
         return {}
     return {i: [line] for line, ids in members.items() if len(ids) > 1 for i in ids}
 
 
 def _class(node: Node, depth: int) -> str:
     """The class of a module on the way; a list that holds modules is a step without a class."""
-    steps = len([step for step in clean(node.get("module")).split("/") if step])
     classes = node.get("modules") or []
-    if steps == len(classes) or not depth:
-        return clean(classes[depth]) if depth < len(classes) else ""
-    return clean(classes[-1]) if classes and depth == steps - 1 else ""
+    return clean(classes[depth]) if depth < len(classes) else ""
+
+
+def _alike(item: Item) -> int:
+    """How many neighbours that look like this one are folded."""
+    return 2 if isinstance(item, Group) and item.groups else ALIKE
 
 
 def _circle(items: list[Item], pairs: Iterable[tuple[Item, Item]]) -> set[Item]:

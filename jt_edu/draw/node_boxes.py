@@ -43,7 +43,7 @@ class Card:
     tip: str
     inputs: list[Id]
     kernel: int | None = None
-    alone: int | None = None  # the kernel it is all of
+    alone: Id | None = None  # the kernel it is all of
     shape: str = ""
     value: str = ""
     bytes: str = ""
@@ -110,7 +110,10 @@ def box_card(group: Group, nodes: Mapping[Id, Node], outputs: Collection[Id], ke
     """The card of a closed box: how many operators are in it, in how many kernels, and what they store."""
     inside = [nodes[i] for i in group.nodes]
     facts = [plural(len(inside), "op")]
-    if group.kind == "kernel":
+    if group.kind == "input":
+        facts = [shape_text(inside[-1])]
+        name, op, title = group.name, group.made, group.kind
+    elif group.kind == "kernel":
         facts.insert(0, f"kernel {cut(clean(group.number), 12)}")
         name, op, title = "", kernels.get(group.number, "") or facts[0], facts[0]
     else:
@@ -118,7 +121,8 @@ def box_card(group: Group, nodes: Mapping[Id, Node], outputs: Collection[Id], ke
         facts += [plural(len(used), "kernel")] if used else []
         stored = size_text(sum(bytes_of(node) for node in inside if node.get("stored")))
         facts += [stored] if stored else []
-        name, op, title = group.name, group.made if group.made != group.name else "", group.kind
+        made = class_of(group)
+        name, op, title = group.name, made if made != group.name else "", group.kind
     return Card(
         id=group.key,
         kind=group.kind,
@@ -129,9 +133,18 @@ def box_card(group: Group, nodes: Mapping[Id, Node], outputs: Collection[Id], ke
         inputs=[],
         gradient=group.gradient or (group.kind == "kernel" and any(node.get("gradient") for node in inside)),
         output=any(i in outputs for i in group.nodes),
+        alone=group.number if group.kind == "input" else None,
         nodes=group.nodes,
         box=group,
     )
+
+
+def class_of(group: Group) -> str:
+    """The class of a module; of one that holds nothing but others of one class, that class and how many."""
+    held = [inner for item in group.groups for inner in (item.groups if item.kind == "repeat" else [item])]
+    classes = {inner.made for inner in held}
+    alike = len(held) > 1 and len(group.groups) == len(group.items) and len(classes) == 1 and "" not in classes
+    return f"{held[0].made} × {len(held)}" if alike and group.kind == "module" else group.made
 
 
 def carried(values: Iterable[Id], nodes: Mapping[Id, Node]) -> str:

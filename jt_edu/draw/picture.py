@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "jt_edu.graph", 1
 SHORT = 200  # rows that `repr` shows
+MOST = 6  # names in the summary
+SEVERAL = ("random numbers", "constants")
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -70,11 +72,12 @@ class Picture:
         """The graph in one sentence."""
         nodes = {node["id"]: node for node in self.document.get("nodes", ())}
         kernels = len(self.document.get("kernels", ()))
-        sources = [node for node in nodes.values() if node.get("kind") == "source"]
+        made = {i: node.get("input") for i, node in nodes.items()}
+        sources = [n for i, n in nodes.items() if made[i] == i or (n.get("kind") == "source" and made[i] is None)]
         outputs = [nodes[i] for i in self.document.get("outputs", ()) if i in nodes]
         size = plural(len(nodes), "node") + (f" in {plural(kernels, 'kernel')}" if kernels else "")
         ways = [
-            _list([_name(s) for s in sources], "go", "in"),
+            _list(_called(sources), "go", "in"),
             _list([f"{_name(o)} {shape_text(o)}" for o in outputs], "come", "out"),
         ]
         return f"A graph of {size}: {', '.join(filter(None, ways)) or 'no sources, no outputs'}."
@@ -140,8 +143,15 @@ def _plain(value: object) -> object:
     return sorted(value) if isinstance(value, (set, frozenset)) else str(value)
 
 
+def _called(sources: list[Mapping[str, Any]]) -> list[str]:
+    """The names of what goes in: first what no model holds; of many arrays those of a model are only counted."""
+    held = [_name(s) for s in sources if "." in clean(s.get("name"))]
+    rest = [_name(s) for s in sources if "." not in clean(s.get("name"))]
+    return rest + (held if len(sources) <= MOST else [f"{plural(len(held), 'array')} of the model"][: len(held)])
+
+
 def _name(node: Mapping[str, Any]) -> str:
-    return cut(clean(node.get("name", "")) or clean(node["op"]), 24)
+    return cut(clean(node.get("name") or node.get("made") or node.get("label") or node["op"]), 24)
 
 
 def _list(words: list[str], verb: str, way: str) -> str:
@@ -149,7 +159,9 @@ def _list(words: list[str], verb: str, way: str) -> str:
     if not words:
         return ""
     if len(words) == 1:
+        if words[0] in SEVERAL or words[0].endswith("s of the model"):
+            return f"{words[0]} {verb} {way}"
         return f"{words[0]} {verb}es {way}" if verb == "go" else f"{words[0]} {verb}s {way}"
-    if len(words) > 6:
+    if len(words) > MOST:
         return f"{len(words):,} arrays {verb} {way}"
     return f"{', '.join(words[:-1])} and {words[-1]} {verb} {way}"

@@ -24,7 +24,10 @@ from jt_edu.draw.x_coordinates import Box
 CAPITALS = ("output", "alone")  # chips in small capitals
 CARD = 46.0  # height
 CHIP, CHIP_APART, CHIP_PAD, STALK = 20.0, 5.0, 8.0, 10.0
-PAD = {"source": 20.0, "reindex": 22.0, "reindex_reduce": 22.0, "index": 22.0, "constant": 22.0, "hostcall": 20.0}
+PAD = {
+    "source": 20.0, "input": 20.0, "reindex": 22.0, "reindex_reduce": 22.0, "index": 22.0, "constant": 22.0,
+    "hostcall": 20.0,
+}  # fmt: skip
 BETWEEN = 18.0  # words on the left and on the right of a card
 FRAME, HEAD, FOOT, TAIL = 16.0, 36.0, 18.0, 2.0
 GAP, INNER_GAP = 36.0, 26.0
@@ -97,8 +100,8 @@ def title(card: Card) -> tuple[str, str]:
     """First line of a card: what is set in bold, and the rest."""
     if not card.name:
         return cut(card.op, 32), ""
-    if card.kind == "source":
-        return cut(card.name, 20), ""
+    if card.kind in ("source", "repeat"):
+        return cut(card.name, 20 if card.kind == "source" else 32), ""
     return cut(card.name, 20), cut(card.op, 28) if card.box else f"= {cut(card.op, 28)}"
 
 
@@ -139,7 +142,7 @@ class _Composer:
     def __init__(self, seen: View) -> None:
         self.seen = seen
         leaving, self.arrived = {line.source for line in seen.lines}, {line.target for line in seen.lines}
-        self.told = {i for i in leaving if seen.shapes or seen.cards[i].box}
+        self.told = {i for i in leaving if seen.shapes or (seen.cards[i].box and seen.cards[i].kind != "input")}
         self.boxes = {i: _box(card, label(card) if i in self.told else "") for i, card in seen.cards.items()}
         self.frames: dict[Id, Frame] = {"": Frame(seen.root)}  # outer ones first
         for card in seen.cards.values():
@@ -177,7 +180,7 @@ class _Composer:
     def _name(self, group: Group) -> str:
         if group.kind == "kernel":
             return self.seen.kernels.get(group.number, "")
-        return group.name if group.made in ("", group.name) else f"{group.name} · {group.made}"
+        return " · ".join(dict.fromkeys(filter(None, [group.name, group.made])))
 
     def _lead(self, line: Line) -> None:
         """Lead a line out of the frames around its source, across, and into those around its target.

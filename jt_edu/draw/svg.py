@@ -168,8 +168,9 @@ def _outline(shape: str, x: float, y: float, w: float, h: float) -> str:
         case "line":
             top = f'<path class="b" d="M{_n(x)} {_n(y + 4)}h{_n(w)}"/>'
             return _rect(x, y, w, h, 3.0) + top
-        case "kernel" | "module" | "repeat" | "part":
-            return _rect(x + 4, y + 4, w - 4, h - 4, 9.0) + _rect(x, y, w - 4, h - 4, 9.0)
+        case "kernel" | "module" | "repeat" | "part" | "input":
+            radius = h / 2 - 2 if shape == "input" else 9.0
+            return _rect(x + 4, y + 4, w - 4, h - 4, radius) + _rect(x, y, w - 4, h - 4, radius)
         case "hostcall":
             bars = f'<path class="b" d="M{_n(x + 8)} {_n(y)}v{_n(h)}M{_n(x + w - 8)} {_n(y)}v{_n(h)}"/>'
             return _rect(x, y, w, h, 4.0) + bars

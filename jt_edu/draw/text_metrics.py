@@ -28,6 +28,7 @@ KINDS = {
     "reindex": "reindex",
     "reindex_reduce": "reindex reduce",
     "source": "source",
+    "input": "input",
     "constant": "constant",
     "index": "index",
     "code": "code",

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 INK, PAPER = ("#1d2026", "#e9eaec"), ("#ffffff", "#15171b")  # light and dark, where the page has none of its own
 COLOURS = {
-    "source": "#009e73", "elementwise": "#56b4e9", "reindex": "#e6c700", "reindex_reduce": "#e69f00",
+    "source": "#009e73", "input": "#009e73", "elementwise": "#56b4e9", "reindex": "#e6c700",
+    "reindex_reduce": "#e69f00",
     "constant": "#8a8f98", "index": "#8a8f98", "code": "#cc79a7", "hostcall": "#d55e00",
     "kernel": "#0072b2", "module": "#0072b2", "line": "#0072b2", "repeat": "#0072b2", "part": "#0072b2",
     "output": "#0072b2", "alone": "#8a8f98",

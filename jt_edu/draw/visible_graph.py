@@ -69,22 +69,24 @@ class View:
 
 
 def view(
-    document: Mapping[str, Any], group: str = "kernel", opened: Collection[str] | None = None, *,
+    document: Mapping[str, Any], group: str | None = None, opened: Collection[str] | None = None, *,
     fold: bool = True, shapes: bool = False, most: int = MOST,
 ) -> View:  # fmt: skip
     """Choose what is drawn of a document.
 
     Args:
         document: a graph as plain data.
-        group: what shares a box: "kernel", "module" or "none".
+        group: what shares a box: "kernel", "module" or "none". None: modules where there are some, else kernels.
         opened: the keys of the boxes that are open; None: as many as one can look at.
         fold: whether neighbours that look the same inside become one box.
         shapes: whether shapes stand beside all lines; else only beside those that leave a box.
         most: cards; beyond, the rest is not drawn.
     """
+    nodes, outputs = _nodes(document), set(document.get("outputs") or ())
+    if group is None:
+        group = "module" if any(node.get("module") for node in nodes.values()) else "kernel"
     if group not in WAYS:
         raise ArgumentError("a view groups by kernel, by module or not at all", repr(group), f"one of {WAYS}")
-    nodes, outputs = _nodes(document), set(document.get("outputs") or ())
     aside = _aside(nodes, outputs, group)
     root = grow({i: node for i, node in nodes.items() if i not in aside}, group, fold=fold)
     kernels = {kernel["id"]: clean(kernel.get("name")) for kernel in document.get("kernels") or ()}
@@ -116,7 +118,8 @@ def _list(value: object) -> Sequence[Any]:
 
 
 def _aside(nodes: Mapping[Id, Node], outputs: Collection[Id], group: str) -> set[Id]:
-    """What is drawn as chips only: constants of one element and, among modules, parameters."""
+    """What is drawn as chips only: constants of one element and, around modules, parameters, with what makes them."""
+    model = any(node.get("module") for node in nodes.values()) and group != "none"
     first = {node["inputs"][0] for node in nodes.values() if node["inputs"]}
     found: set[Id] = set()
     for reader in nodes.values():
@@ -125,14 +128,14 @@ def _aside(nodes: Mapping[Id, Node], outputs: Collection[Id], group: str) -> set
             if node is None or i in outputs:
                 continue
             small = node.get("kind") == "constant" and all(n == 1 for n in node["shape"])
-            if small or (group == "module" and _is_parameter(node, reader, first)):
+            if small or (model and _is_parameter(node, reader, first)):
                 found.add(i)
-    return found
+    return found | {i for i, node in nodes.items() if node.get("input") in found}
 
 
 def _is_parameter(node: Node, reader: Node, first: Collection[Id]) -> bool:
-    """A source with a name within a model, or that a module reads, and nobody in the first place."""
-    if node.get("kind") != "source":
+    """An array with a name within a model, or that a module reads, and nobody in the first place."""
+    if node.get("kind") != "source" and node.get("input") != node["id"]:
         return False
     return "." in clean(node.get("name")) or (bool(reader.get("module")) and node["id"] not in first)
 
@@ -158,7 +161,8 @@ def _choose(seen: View, opened: Collection[str] | None, most: int, outputs: Coll
 
 def _first_look(seen: View) -> Collection[str]:
     if seen.how == "kernel":
-        return () if len(seen.root.nodes) > FULL else seen.groups
+        small = len(seen.root.nodes) <= FULL
+        return [key for key, box in seen.groups.items() if small and box.kind != "input"]
     return start(seen.root)
 
 

@@ -7,7 +7,8 @@
 The graph begins at arrays that exist already, and ends at what was asked for; in between stands what would run, in the
 kernels in which it would run. A Var that was computed already is shown as it would be computed again, as far back as
 its history goes. A node that several kernels compute stands in the first of them. Nodes that `jt.grad` built are marked
-as gradients, and bear the line whose gradient they are. Nothing runs.
+as gradients, and bear the line whose gradient they are. Nodes that only make an input, such as random numbers, name the
+last of them as "input", and say what they make as "made". Nothing runs.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from jt_edu.draw import Picture
 from jt_edu.introspect.explain import Explanation, homes, is_view
+from jt_edu.introspect.graph_inputs import made_of, makers, named
 from jt_edu.ir.meta_ops import CONSTANT, ReindexReduce
 from jt_edu.ir.node import Node
 from jt_edu.variable.caller_frame import names_of_caller, nodes_of
@@ -60,9 +62,11 @@ def document_of(e: Explanation) -> dict[str, Any]:
     """The document of what was explained."""
     home = homes(e)
     stored = {s for step in e.plan.steps for s in step.outputs}
+    names = named(e.order, e.names)
     rows = []
     for slot, node in enumerate(e.order):
-        rows.append(_row(node, e.names) | {"kernel": home.get(slot), "stored": slot in stored})
+        rows.append(_row(node, names) | {"kernel": home.get(slot), "stored": slot in stored})
+    _tell_inputs(e, rows, names)
     usual = ("", "BLAS")  # of products, not worth a word
     kernels = [
         {"id": k, "name": kernel.name + f" by {kernel.algorithm}" * (kernel.algorithm not in usual), "nodes": []}
@@ -102,7 +106,23 @@ def _row(node: Node, names: dict[int, str]) -> dict[str, Any]:
         "module": node.scope.path if node.scope is not None and pending else "",
         "modules": list(node.scope.classes) if node.scope is not None and pending else [],
         "twin": node.twin if pending else None,
+        "input": None,
+        "made": "",
     }
+
+
+def _tell_inputs(e: Explanation, rows: list[dict[str, Any]], names: dict[int, str]) -> None:
+    """Write into the rows which of them only make an input, and which; it has the name that any of them has."""
+    last = makers(e.order, e.wanted, names)
+    parts: dict[int, list[int]] = {}
+    for slot, node in enumerate(e.order):
+        if node.id in last:
+            parts.setdefault(last[node.id], []).append(slot)
+    for end, slots in parts.items():
+        made = made_of([e.order[slot] for slot in slots])
+        for slot in slots:
+            rows[slot] |= {"input": end, "made": made}
+        rows[slots[-1]]["name"] = next((rows[k]["name"] for k in reversed(slots) if rows[k]["name"]), "")
 
 
 def _value(node: Node) -> str:

@@ -44,13 +44,15 @@ def empty(summary: str = "", notes: Sequence[str] = ()) -> Page:
 
 
 def shortened(name: str) -> str:
-    """A name of the learner's that fits into a sentence, on one line.
+    """A name of the learner's that fits into a sentence, on one line. Of a parameter's the end says most.
 
     Example:
         >>> shortened("weight"), shortened("N" * 100_000)
         ('weight', 'NNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN…')
     """
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    if len(name) <= LONGEST_NAME:
+        return name
+    return "…" + name[1 - LONGEST_NAME :] if "." in name else name[: LONGEST_NAME - 1] + "…"
 
 
 def kernel_row(number: int, kernel: KernelPlan | KernelRun, run: KernelRun | None, runs: int = 1) -> Page:

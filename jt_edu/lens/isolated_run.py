@@ -19,6 +19,7 @@ from typing import Any
 from jt_edu import backends
 from jt_edu.base.context import Context, current, rank_context
 from jt_edu.base.errors import ArgumentError
+from jt_edu.ir.meta_ops import CONSTANT
 from jt_edu.ir.node import Node, inputs_first, needed
 from jt_edu.runtime.execute import plan_for, run, run_plan
 from jt_edu.runtime.plan import Plan, read_slot
@@ -28,9 +29,15 @@ DRAWN = 20_000  # nodes; the views say the same, of pages that come from elsewhe
 
 
 def initialize_parameters(nodes: Sequence[Node]) -> None:
-    """Run the parameters of modules behind `nodes` that are pending: how they were drawn is not part of their use."""
-    scopes = {n.scope for n in inputs_first(nodes) if n.scope is not None}
-    run([p for scope in scopes for p in scope.parameters()])
+    """Run the parameters of modules behind `nodes` that are pending: how they were drawn is not part of their use.
+
+    The same for statistics that nothing was counted in yet: they are made of numbers alone.
+    """
+    order = inputs_first(nodes)
+    scopes = {n.scope for n in order if n.scope is not None}
+    held = {i for scope in scopes for i in scope.names()}
+    fresh = [n for n in order if n.id in held and all(i.op is CONSTANT for i in needed([n]) if i.data is not None)]
+    run([*(p for scope in scopes for p in scope.parameters()), *fresh])
 
 
 def computed(order: list[Node], wanted: Sequence[Node]) -> dict[Node, Any]:

@@ -30,7 +30,7 @@ class Scope:
 
     path: str  # "Net/body/2"
     way: str  # the same with the class of each module: "Net > body Sequential > 2 Linear"
-    classes: tuple[str, ...]  # of the modules on the way
+    classes: tuple[str, ...]  # of the modules on the way, one for each step of the path
 
     def __init__(self, module: Module, outer: Scope | None = None) -> None:
         kind = type(module).__name__
@@ -41,15 +41,23 @@ class Scope:
             name = outer._name_of(module)
             self.path = f"{outer.path}/{name.replace('.', '/')}"
             self.way = f"{outer.way} > " + (kind if name == kind else f"{name} {kind}")
-            self.classes = (*outer.classes, kind)
+            lists = self.path.count("/") - len(outer.classes)  # a list on the way is no module that computes
+            self.classes = (*outer.classes, *[""] * lists, kind)
         self.inner: dict[int, Scope] = {}  # by the id of the module
-        held = (value for _, value in own(module).members() if isinstance(value, Var) and value.dtype.is_float)
-        self._own = weakref.WeakSet(value.node for value in held)  # parameters, when it was first called
+        held = [pair for pair in own(module).members() if isinstance(pair[1], Var) and pair[1].dtype.is_float]
+        self._own = weakref.WeakKeyDictionary({v.node: name for name, v in held})  # parameters, at the first call
 
     def parameters(self) -> list[Node]:
         """The nodes of all its parameters; once the module is gone, of those that it held itself."""
         module = self.module()
         return list(self._own) if module is None else [p.node for p in own(module).parameters()]
+
+    def names(self) -> dict[int, str]:
+        """The Vars that it holds itself: the id of the node, and where it stands in the model, as `Net.body.2.bias`."""
+        module = self.module()
+        now = own(module).members() if module is not None else ()
+        held = {**self._own, **{value.node: name for name, value in now if isinstance(value, Var)}}
+        return {node.id: f"{self.path}/{name}".replace("/", ".") for node, name in held.items()}
 
     def inside(self, module: Module) -> Scope:
         """The scope of a module that this one calls."""

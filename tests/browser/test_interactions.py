@@ -57,18 +57,22 @@ def view(page):
 # graph
 
 
+def find_loss(graph):
+    """Open what holds the loss, and bring it into sight."""
+    focus(graph)
+    press(graph, "/", *"loss", "Enter", "Escape", "End")
+
+
 def test_the_graph_computes_values_when_it_is_asked_and_shows_them_under_the_pointer(page, view):
     graph = view("graph")
     box = graph.locator(LOSS)
-    focus(graph)
-    press(graph, "End")  # into sight
+    find_loss(graph)
     box.hover()
     expect(graph.locator(".jt-panel")).to_contain_text("not computed")
 
     graph.get_by_role("button", name="Compute values").click()
     graph.get_by_role("button", name="Compute values").wait_for(state="detached")
-    focus(graph)
-    press(graph, "End")
+    find_loss(graph)
     box.hover()
 
     expect(graph.locator(".jt-panel")).to_contain_text("mean")
@@ -77,8 +81,7 @@ def test_the_graph_computes_values_when_it_is_asked_and_shows_them_under_the_poi
 
 def test_a_click_in_the_graph_shows_the_line_and_a_double_click_opens_a_box(page, view):
     graph = view("graph")
-    focus(graph)
-    press(graph, "End")
+    find_loss(graph)
     graph.locator(LOSS).click()
     expect(graph.locator(".jt-panel")).to_contain_text("loss = nn.cross_entropy_loss(net(x), y)")
     expect(graph.locator(".jt-on > .jt-face")).to_have_count(1)

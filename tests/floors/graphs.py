@@ -246,6 +246,30 @@ def network(blocks=4, width=64, called_again=False):
     return n.document(loss, *new)
 
 
+def made_inputs():
+    """A small model whose inputs are made: random numbers, data that is scaled, and a mean that was never computed."""
+    n = Maker()
+    modules, byte = Modules(n), n.constant("255")
+    data = {"shape": (4, 8), "input": 2, "made": "data"}
+    pixels = n.source("pixels", **data)
+    n.open()
+    image = n("divide", pixels, byte, **data, name="image", stored=True)
+    n.open()
+    noise = {"shape": (4, 8), "input": 6, "made": "random numbers"}
+    place = n("index", kind="index", **noise)
+    bits = n("random_bits", place, **noise)
+    n("cast", bits, **noise)
+    noise = n("normal", n.nodes[-1]["id"], **noise)
+    mean = {"shape": (8,), "input": 8, "made": "constants", "kind": "reindex"}
+    mean = n("broadcast", n.constant("0"), **mean, name="Net.norm.mean")
+    h = modules("Net/norm", ["Net", "Norm"], "subtract", image, mean, stored=True)
+    for k in range(2):
+        path, classes = f"Net/body/{k}", ["Net", "Sequential", "Block"]
+        low = modules(f"{path}/act", [*classes, "ReLU"], "relu", h)
+        h = modules(path, classes, "add", low, h, stored=True)
+    return n.document(modules("Net", ["Net"], "add", h, noise, name="y"))
+
+
 class Modules:
     """Nodes that modules built; what is stored ends its kernel."""
 

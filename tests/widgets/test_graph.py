@@ -13,6 +13,7 @@ from tests.floors.lens.test_fusion_passes import GRAPHS
 from tests.widgets.page import still as at_rest
 
 FACE = "[data-id='{}']"
+FRAMES = "[...document.querySelectorAll('.jt-frame')].map(one => one.dataset.frame)"
 
 
 class Block(nn.Module):
@@ -146,7 +147,8 @@ def test_a_box_opens_in_its_place_and_closes_again(page_of, motion):
     page.locator(".jt-body").focus()
     page.keyboard.press("+")
     before = boxes(page)
-    key = next(key for key in before if not key.isdigit())  # it is in sight
+    top = page.locator(".jt-sheet").bounding_box()["y"]
+    key = next(key for key, box in before.items() if not key.isdigit() and box[1] > top + 20)  # it is in sight
     page.locator(FACE.format(key)).dispatch_event("dblclick")
     at_rest(page)
 
@@ -250,8 +252,13 @@ def test_a_search_finds_what_is_inside_of_closed_boxes(page_of):
     page.keyboard.press("/")
     page.keyboard.type("relu")
 
-    assert " in " in page.locator(".jt-search").inner_text()
+    assert "4 matches" in page.locator(".jt-search").inner_text()
     assert page.locator(".jt-hit").count() >= 1
+    for k in range(1, 5):
+        page.keyboard.press("Enter")
+        assert f"{k} of 4" in page.locator(".jt-search").inner_text()
+        assert page.locator(".jt-panel").inner_text().startswith("relu "), "the boxes that hold it are open"
+    assert {"m:Sequential", "m:Sequential/3"} <= set(page.evaluate(FRAMES))
 
 
 def test_arrows_follow_the_edges(page_of):
@@ -428,13 +435,14 @@ def test_what_is_too_large_to_draw_is_refused_with_the_numbers(page_of):
         x = x.sin()
     page = page_of(graph(x, run=False), **still())
     page.locator(".jt-body").focus()
-    shown = len(boxes(page))
+    shown = []
+    while shown[-2:-1] != shown[-1:] or not shown:
+        page.keyboard.press("o")
+        shown.append(len(boxes(page)))
 
-    page.keyboard.press("o")
-
-    assert len(boxes(page)) == shown
+    assert len(shown) > 2, "as many boxes as have room are opened, then no more"
     said = page.locator(".jt-body").inner_text()
-    assert f"1,500 elements is the most. Showing {shown} boxes for 1,601 nodes." in said
+    assert f"1,500 elements is the most. Showing {shown[-1]} boxes for 1,601 nodes." in said
 
 
 def test_of_a_long_graph_without_boxes_the_beginning_is_shown(page_of):
@@ -505,14 +513,16 @@ def test_the_table_has_a_row_for_each_node(page_of):
     assert page.locator(".jt-table tbody tr").count() == len(view.recording.page["graph"]["nodes"])
 
 
-def test_a_graph_that_goes_on_below_says_so_and_a_second_fit_shows_all(page_of):
-    page = page_of(graph(*training_step()), **still(viewport={"width": 1100, "height": 760}))
+def test_a_graph_that_goes_on_below_says_so_and_fit_shows_all(page_of):
+    page = page_of(graph(*training_step(), group="none"), **still(viewport={"width": 1100, "height": 760}))
     more = lambda: page.locator(".jt-sheet").get_attribute("data-more")  # noqa: E731
     assert "↓" in more()
+    assert page.locator(".jt-map").is_visible()
 
     page.get_by_role("button", name="Fit").click()
 
     assert more() is None
+    assert not page.locator(".jt-map").is_visible()
     page.get_by_role("button", name="+", exact=True).click()
     page.get_by_role("button", name="+", exact=True).click()
     assert "↓" in more()

@@ -11,7 +11,7 @@ import pytest
 
 from jt_edu.base.errors import ArgumentError
 from jt_edu.draw import Picture
-from jt_edu.draw.clusters import MANY, START
+from jt_edu.draw.clusters import FIRST, MANY
 from jt_edu.draw.scene import CARD, compose
 from jt_edu.draw.svg import draw
 from jt_edu.draw.text_metrics import width
@@ -122,7 +122,8 @@ def test_the_picture_can_be_written(seen):
 
 
 def test_a_picture_of_modules_is_another_than_that_of_kernels():
-    kernels, modules, closed = Picture(NETWORK), Picture(NETWORK, group="module"), Picture(NETWORK, opened={"k1", "k2"})
+    kernels, modules = Picture(NETWORK, group="kernel"), Picture(NETWORK)
+    closed = Picture(NETWORK, group="kernel", opened={"k1", "k2"})
 
     assert "Block × 4" in modules.svg
     assert "Block × 4" not in kernels.svg
@@ -192,10 +193,10 @@ def test_boxes_never_wait_for_each_other_in_a_circle():
 
 
 def test_at_first_as_much_is_open_as_one_can_look_at():
-    small, large = view(graphs.network(1), group="module"), view(graphs.network(24), group="module")
+    small, large = view(graphs.made_inputs(), group="module"), view(graphs.network(24), group="module")
 
-    assert {card.kind for card in small.cards.values()} & {"module", "repeat"} == set()
-    assert 10 < len(large.cards) <= START
+    assert {card.kind for card in small.cards.values()} & {"module"} == set()
+    assert 5 < len(large.cards) <= FIRST[1]
     closed = [card for card in large.cards.values() if card.box]
     shown = len(large.nodes) - sum(len(card.nodes) for card in closed)
     assert large.notes == [
@@ -234,7 +235,7 @@ def test_the_way_to_a_node_opens_it():
 
 
 def test_kernels_can_be_opened_one_by_one():
-    seen = view(NETWORK, opened={"k0", "k1"})
+    seen = view(NETWORK, group="kernel", opened={"k0", "k1"})
 
     assert seen.opened == {"k1"}, "a kernel of one node needs no box"
     assert {card.kind for card in seen.cards.values()} >= {"kernel", "elementwise"}

@@ -45,6 +45,8 @@ def documents() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     yield "network", graphs.network(4), {"group": "module"}
     yield "network_closed", graphs.network(4), {"group": "module", "open": []}
     yield "network_open", graphs.network(3), {"group": "module", "open": OPEN, "fold": False}
+    yield "made_inputs", graphs.made_inputs(), {}
+    yield "made_inputs_kernels", graphs.made_inputs(), {"group": "kernel"}
     yield "network_again", graphs.network(1, called_again=True), {"group": "module"}
     for seed in (3, 4, 5):
         yield f"scattered_{seed}", graphs.scattered(random.Random(seed), 8 + 5 * seed, seed % 2), {}  # noqa: S311

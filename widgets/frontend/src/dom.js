@@ -7,6 +7,7 @@
 //     reveal(element, scroller)               scrolled into sight, no farther than needed
 //     reachable(element)                      a Tab stop, where it scrolls
 //     drag(element, {move})                   a drag that leaves clicks alone
+//     pinch(element, hear)                    two fingers, and the point between them
 //     wheel(element, hear)                    the wheel, only where it was meant for this element
 //
 // Text is always a text node: documents come from strangers, and nothing here parses markup. Nothing here knows pages.
@@ -104,6 +105,30 @@ export function drag(element, hear) {
             [from, dragging] = [null, false];
         });
     }
+}
+
+/**
+ * Two fingers that move apart or together: by which factor since they last moved, and about which point of the element.
+ * @param {Element} element
+ * @param {(factor: number, x: number, y: number) => void} hear
+ */
+export function pinch(element, hear) {
+    /** @type {Map<number, [number, number]>} */
+    const down = new Map();
+    const apart = () => Math.hypot(...[0, 1].map((k) => [...down.values()].reduce((sum, at) => at[k] - sum, 0)));
+    listen(element, "pointerdown", (event) => {
+        if (event.pointerType === "touch") down.set(event.pointerId, [event.clientX, event.clientY]);
+    });
+    listen(element, "pointermove", (event) => {
+        if (!down.has(event.pointerId)) return;
+        const before = apart();
+        down.set(event.pointerId, [event.clientX, event.clientY]);
+        if (down.size !== 2 || !before) return;
+        const box = element.getBoundingClientRect();
+        const [[ax, ay], [bx, by]] = [...down.values()];
+        hear(apart() / before, (ax + bx) / 2 - box.left, (ay + by) / 2 - box.top);
+    });
+    for (const name of ["pointerup", "pointercancel"]) listen(element, name, (event) => down.delete(event.pointerId));
 }
 
 /**

@@ -23,7 +23,7 @@ export interface Node {
     kernel: number | null;
     stored: boolean;
     module: string;
-    /** The classes of the modules in `module`. */
+    /** The classes of the modules in `module`, one for each step. */
     modules: string[];
     /** The forward node whose gradient it is. */
     twin: number | null;

@@ -65,11 +65,11 @@ test("arrows walk along edges, and to the boxes beside", () => {
     assert.equal(go("ArrowDown", null), "a");
 });
 
-test("a search finds the nodes that have all of its words", () => {
-    const texts = [[1, "add y (2, 3) float32"], [2, "multiply (2, 3) float32"], [3, "add z float64"]];
+test("a search finds what has all of its words, and one of them not only by its place", () => {
+    const texts = [[1, "", "add y (2, 3) float32"], [2, "add", "multiply (2, 3) float32"], [3, "", "add z float64"]];
 
     assert.deepEqual([...find("add", texts)], [1, 3]);
-    assert.deepEqual([...find("ADD float32", texts)], [1]);
+    assert.deepEqual([...find("ADD float32", texts)], [1, 2]);
     assert.deepEqual([...find("  ", texts)], []);
     assert.deepEqual([...find("nothing", texts)], []);
 });
@@ -81,7 +81,7 @@ test("no text is ever smaller than eleven pixels on the screen", () => {
             assert.ok(sizeAt(size, zoom) <= Math.max(size, LEAST / zoom + 0.1), "and no larger than needed");
         }
     }
-    assert.deepEqual([1.5, 1, 0.99, 0.75, 0.7, 0.5, 0.31, 0.1].map(levelOf), [0, 0, 1, 1, 2, 3, 4, 4]);
+    assert.deepEqual([1.5, 1, 0.99, 0.75, 0.7, 0.5, 0.31, 0.1].map(levelOf), [0, 0, 1, 1, 2, 3, 4, 5]);
 });
 
 test("a text that has no room ends in an ellipsis, and fits", () => {
@@ -92,6 +92,7 @@ test("a text that has no room ends in an ellipsis, and fits", () => {
         assert.equal(shown === text, room === 400);
     }
     assert.equal(fitting("abc", 14, "bold", 3), "");
+    assert.match(fitting("TransformerEncoderLayer × 3", 14, "bold", 150), /^Transf.*… × 3$/);
 });
 
 test("of several facts those are shown that have room as a whole", () => {

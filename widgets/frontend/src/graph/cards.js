@@ -153,19 +153,31 @@ export function boxCard(group, nodes, outputs, kernels) {
     const ops = count(inside.length, "op");
     const isKernel = group.kind === "kernel";
     const number = `kernel ${cut(clean(group.number), 12)}`;
-    const made = group.made === group.name ? "" : group.made;
-    const op = isKernel ? kernels.get(/** @type {number} */ (group.number)) || number : made;
+    const isInput = group.kind === "input";
+    const made = isInput ? group.made : classOf(group);
+    const op = isKernel ? kernels.get(/** @type {number} */ (group.number)) || number : made === group.name ? "" : made;
     const card = new Card(group.key, group.kind, op);
-    const facts = isKernel ? [number, ops] : [ops, ...amounts(inside)];
+    const shape = isInput && shapeText(inside[inside.length - 1]);
+    const facts = shape ? [shape] : isKernel ? [number, ops] : [ops, ...amounts(inside)];
     card.name = isKernel ? "" : group.name;
     card.facts = joined(facts);
     card.say = () =>
         isKernel ? `${number}: ${card.op}` : joined([`${group.kind} ${card.name}`, card.op, ...facts]);
     card.gradient = group.gradient || (isKernel && inside.some((node) => node.gradient));
     card.output = group.nodes.some((id) => outputs.has(id));
+    card.alone = isInput ? group.number : null;
     card.nodes = group.nodes;
     card.box = group;
     return card;
+}
+
+/** The class of a module; of one that holds nothing but others of one class, that class and how many.
+ * @param {Group} group */
+function classOf(group) {
+    const held = group.groups.flatMap((item) => (item.kind === "repeat" ? item.groups : [item]));
+    const [first] = held;
+    const alike = group.groups.length === group.items.length && held.every(({ made }) => made && made === first.made);
+    return alike && held.length > 1 && group.kind === "module" ? `${first.made} × ${held.length}` : group.made;
 }
 
 /** @param {Node[]} inside @returns {string[]} how many kernels, how many bytes they store */

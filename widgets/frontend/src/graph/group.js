@@ -4,11 +4,12 @@
  * Nothing here knows how boxes come about.
  */
 
+import { clean } from "./text.js";
+
 /** @typedef {number | string} Id */
 /** @typedef {Group | Id} Item a box, or a node */
 /** @typedef {Map<Id, Item>} Home in which box each node stands, or that it stands alone */
 
-export const START = 60; // boxes to begin with
 export const MANY = 150; // boxes in a box
 
 /** A box: what is in it, in the order of the document. */
@@ -16,18 +17,19 @@ export class Group {
     /**
      * @param {string} key it stays the same as long as the document does
      * @param {string} kind
-     * @param {{name?: string, made?: string, gradient?: boolean, parent?: Group | null, nodes?: Id[],
-     *     items?: Item[]}} [more]
+     * @param {{name?: string, made?: string, gradient?: boolean, number?: number | null, parent?: Group | null,
+     *     nodes?: Id[], items?: Item[]}} [more]
      */
-    constructor(key, kind, { name = "", made = "", gradient = false, parent = null, nodes = [], items = [] } = {}) {
+    constructor(key, kind, more = {}) {
+        const { name = "", made = "", gradient = false, number = null, nodes = [], items = [] } = more;
         this.key = key;
         this.kind = kind;
         this.name = name;
         this.made = made; // the class of a module
         this.gradient = gradient;
-        /** @type {number | null} */
-        this.number = null; // of its kernel
-        this.parent = parent;
+        this.number = number; // of its kernel
+        /** @type {Group | null} */
+        this.parent = more.parent ?? null;
         this.nodes = nodes; // all of them, also those in boxes inside
         this.items = items; // nodes and boxes
         this.sign = 0; // the same for all that look the same inside
@@ -37,6 +39,19 @@ export class Group {
     get groups() {
         return this.items.filter(isGroup);
     }
+}
+
+/**
+ * The box of what makes an input. The last of its nodes has its name, and is what others read.
+ * @param {string} key
+ * @param {import("./view.js").Node | undefined} last
+ * @param {Group | null} parent
+ * @param {number | null} [number]
+ * @param {Id[]} [ids]
+ */
+export function inputBox(key, last, parent, number = null, ids = []) {
+    const [name, made] = [clean(last?.name), clean(last?.made)];
+    return new Group(key, "input", { name, made, number, parent, nodes: ids, items: ids });
 }
 
 /**

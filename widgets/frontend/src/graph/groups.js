@@ -6,14 +6,18 @@
  *     kernel    what one kernel computes
  *     repeat    neighbours that look the same inside: Block × 12
  *     part      a stretch of what is still too long to look at
+ *     input     what only makes what goes in: random numbers, constants, data that is cast
  *
  * No box waits for itself by way of others: a module that is called again after something else gets a box for each
  * call. The same boxes as in jt_edu/draw/clusters.py. Nothing here knows cards or pixels.
  */
 
-import { Group, MANY, START, free, gather } from "./group.js";
+import { Group, MANY, free, gather, inputBox } from "./group.js";
 import { Modules } from "./modules.js";
 import { clean } from "./text.js";
+
+const SMALL = 24; // nodes and boxes that are all shown to begin with
+const FIRST = [MANY, 60, 16]; // nodes, boxes and frames that the first levels may have together, to begin with
 
 /** @typedef {import("./group.js").Id} Id */
 /** @typedef {import("./group.js").Home} Home */
@@ -54,15 +58,15 @@ export function below(group) {
  */
 export function start(root) {
     const plain = below(root).filter((group) => !isFolded(group));
-    if (plain.reduce((sum, group) => sum + group.items.length - 1, root.items.length) <= START) {
+    if (plain.reduce((sum, group) => sum + group.items.length, root.items.length) <= SMALL) {
         return new Set(plain.map((group) => group.key));
     }
     /** @type {Set<string>} */
     const opened = new Set();
-    let shown = 1;
-    for (let level = [root], most = MANY; level.length; most = START) {
-        shown += level.reduce((sum, group) => sum + group.items.length - 1, 0);
-        if (shown > most) {
+    let shown = 0;
+    for (let level = [root], deep = 0; level.length; deep += 1) {
+        shown += level.reduce((sum, group) => sum + group.items.length, 0);
+        if (shown > (FIRST[deep] ?? FIRST[2])) {
             break;
         }
         level.forEach((group) => opened.add(group.key));
@@ -75,7 +79,7 @@ export function start(root) {
 /** @param {Group | null} group */
 function isFolded(group) {
     for (; group; group = group.parent) {
-        if (group.kind === "repeat" || group.kind === "part") {
+        if (["repeat", "part", "input"].includes(group.kind)) {
             return true;
         }
     }
@@ -83,7 +87,7 @@ function isFolded(group) {
 }
 
 /**
- * A kernel of one node needs no box.
+ * A kernel of one node needs no box; what makes an input has one in it, or is all of it.
  * @param {Group} root
  * @param {Nodes} nodes
  */
@@ -99,10 +103,33 @@ function byKernel(root, nodes) {
     const home = new Map();
     for (const [kernel, ids] of members) {
         if (ids.length > 1) {
-            const box = new Group(free(`k${clean(kernel)}`, nodes), "kernel", { parent: root, nodes: ids, items: ids });
-            box.number = kernel;
+            const key = free(`k${clean(kernel)}`, nodes);
+            const box = inputsIn(new Group(key, "kernel", { number: kernel, parent: root, nodes: ids }), nodes);
             ids.forEach((id) => home.set(id, box));
         }
     }
     root.items = [...new Set(root.nodes.map((id) => home.get(id) ?? id))];
+}
+
+/** @param {Group} box of a kernel @param {Nodes} nodes @returns {Group} */
+function inputsIn(box, nodes) {
+    /** @type {Map<Id | null, Id[]>} */
+    const members = new Map();
+    for (const id of box.nodes) {
+        gather(members, nodes.get(id)?.input ?? null).push(id);
+    }
+    if (members.size === 1 && !members.has(null)) {
+        return inputBox(box.key, nodes.get(/** @type {Id} */ (box.nodes.at(-1))), box.parent, box.number, box.nodes);
+    }
+    /** @type {Home} */
+    const home = new Map();
+    for (const [end, ids] of members) {
+        if (end !== null && ids.length > 1) {
+            const key = free(`${box.key}/i:${clean(end)}`, nodes);
+            const inner = inputBox(key, nodes.get(/** @type {Id} */ (ids.at(-1))), box, null, ids);
+            ids.forEach((id) => home.set(id, inner));
+        }
+    }
+    box.items = [...new Set(box.nodes.map((id) => home.get(id) ?? id))];
+    return box;
 }

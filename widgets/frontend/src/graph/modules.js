@@ -6,7 +6,7 @@
  */
 
 import { circleOf, inOrder } from "./circles.js";
-import { Group, MANY, START, free, gather, isGroup } from "./group.js";
+import { Group, MANY, free, gather, inputBox, isGroup } from "./group.js";
 import { clean, cut } from "./text.js";
 
 /** @typedef {import("./group.js").Id} Id */
@@ -16,7 +16,8 @@ import { clean, cut } from "./text.js";
 /** @typedef {import("./view.js").Node} Node */
 
 const DEEP = 12; // boxes in boxes; what is deeper stands in the innermost
-const ALIKE = 3; // neighbours that are folded
+const ALIKE = 3; // neighbours that are folded; of those that hold boxes, two are enough
+const LINES = 60; // nodes that need no boxes for the lines that built them
 const PART = 50; // boxes in a part
 
 /** Makes boxes for modules, one level after the other. */
@@ -75,6 +76,9 @@ export class Modules {
     /** @param {Group} parent @param {string} step @param {Node} node @param {number} depth @returns {Group} */
     box(parent, step, node, depth) {
         const gradient = Boolean(node.gradient);
+        if (step.startsWith("i:")) {
+            return inputBox(this.key(step), this.nodes.get(/** @type {Id} */ (node.input)) ?? node, parent);
+        }
         if (step.startsWith("l:")) {
             const words = step.slice(2).replace(/^∂ /, "");
             const at = words.indexOf(": ");
@@ -149,14 +153,14 @@ export class Modules {
      */
     folded(parent, items, home) {
         const runs = this.runs(items);
-        if (runs.every((run) => run.length < ALIKE)) {
-            return items;
-        }
         /** @type {Map<Item, Group>} */
         const inside = new Map();
-        for (const run of runs.filter((found) => found.length >= ALIKE)) {
+        for (const run of runs.filter((found) => found.length >= alike(found[0]))) {
             const box = this.repeat(parent, run.filter(isGroup));
             run.forEach((item) => inside.set(item, box));
+        }
+        if (!inside.size) {
+            return items;
         }
         const folded = new Map([...home].map(([id, item]) => [id, inside.get(item) ?? item]));
         const circle = circleOf([...new Set(folded.values())], this.pairs(folded));
@@ -191,7 +195,7 @@ export class Modules {
     repeat(parent, run) {
         const [first] = run;
         const box = new Group(this.key(`r:${first.key}`), "repeat", {
-            name: `${first.made || first.name} × ${run.length}`,
+            name: `${cut(first.made || first.name, 24)} × ${run.length}`,
             gradient: first.gradient,
             parent,
             nodes: run.flatMap((group) => group.nodes),
@@ -265,15 +269,19 @@ function pathsOf(nodes) {
     /** @type {Id[]} */
     const alone = [];
     for (const [id, node] of nodes) {
-        const steps = stepsOf(node);
+        const made = node.input ?? null;
+        const steps = made === null ? stepsOf(node) : [`i:${clean(made)}`];
         if (!steps.length) {
             alone.push(id);
             continue;
         }
-        steps[0] = (node.gradient ? "g:" : "m:") + steps[0];
+        if (made === null) {
+            steps[0] = (node.gradient ? "g:" : "m:") + steps[0];
+        }
         paths.set(id, steps.length > DEEP ? [...steps.slice(0, DEEP - 1), steps.slice(DEEP - 1).join("/")] : steps);
     }
-    for (const [line, ids] of linesOf(nodes, alone, paths.size > 0)) {
+    const modules = [...paths.values()].some(([first]) => !first.startsWith("i:"));
+    for (const [line, ids] of linesOf(nodes, alone, modules)) {
         ids.forEach((id) => paths.set(id, [line]));
     }
     return paths;
@@ -303,7 +311,7 @@ function linesOf(nodes, alone, modules) {
             total += 1;
         }
     }
-    return !modules && total <= START ? [] : [...members].filter(([, ids]) => ids.length > 1);
+    return !modules && total <= LINES ? [] : [...members].filter(([, ids]) => ids.length > 1);
 }
 
 /**
@@ -312,10 +320,10 @@ function linesOf(nodes, alone, modules) {
  * @param {number} depth
  */
 function classOf(node, depth) {
-    const steps = stepsOf(node).length;
-    const classes = node.modules ?? [];
-    if (steps === classes.length || !depth) {
-        return clean(classes[depth]);
-    }
-    return depth === steps - 1 ? clean(classes[classes.length - 1]) : "";
+    return clean(node.modules?.[depth]);
+}
+
+/** How many neighbours that look like this one are folded. @param {Item} item */
+function alike(item) {
+    return isGroup(item) && item.groups.length ? 2 : ALIKE;
 }

@@ -105,7 +105,8 @@ class Composer {
         /** @type {Set<Id>} */
         this.told = new Set();
         for (const { source } of seen.lines) {
-            if (seen.shapes || this.card(source).box) {
+            const { box, kind } = this.card(source);
+            if (seen.shapes || (box && kind !== "input")) {
                 this.told.add(source);
             }
         }
@@ -176,7 +177,7 @@ class Composer {
         if (group.kind === "kernel") {
             return this.seen.kernels.get(/** @type {number} */ (group.number)) ?? "";
         }
-        return group.made === "" || group.made === group.name ? group.name : `${group.name} · ${group.made}`;
+        return [...new Set([group.name, group.made])].filter(Boolean).join(" · ");
     }
 
     /**

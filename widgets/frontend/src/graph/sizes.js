@@ -17,7 +17,7 @@ export const CHIP_APART = 5;
 const CHIP_PAD = 8;
 export const STALK = 10;
 /** @type {Readonly<Record<string, number>>} */
-const PAD = { source: 20, reindex: 22, reindex_reduce: 22, index: 22, constant: 22, hostcall: 20 };
+const PAD = { source: 20, input: 20, reindex: 22, reindex_reduce: 22, index: 22, constant: 22, hostcall: 20 };
 const BETWEEN = 18; // words on the left and on the right of a card
 export const FOOT = 18; // words below a card, or at the bottom of a frame
 export const BESIDE = 10; // from a line to the words beside it
@@ -31,8 +31,8 @@ export function title(card) {
     if (!card.name) {
         return [cut(card.op, 32), ""];
     }
-    if (card.kind === "source") {
-        return [cut(card.name, 20), ""];
+    if (card.kind === "source" || card.kind === "repeat") {
+        return [cut(card.name, card.kind === "source" ? 20 : 32), ""];
     }
     return [cut(card.name, 20), card.box ? cut(card.op, 28) : `= ${cut(card.op, 28)}`];
 }

@@ -36,6 +36,7 @@ export const KINDS = {
     reindex: "reindex",
     reindex_reduce: "reindex reduce",
     source: "source",
+    input: "input",
     constant: "constant",
     index: "index",
     code: "code",

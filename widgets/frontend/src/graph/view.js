@@ -40,11 +40,14 @@ export { Card };
  * @property {number | null} [kernel]
  * @property {string} [module]
  * @property {string[]} [modules]
+ * @property {Id | null} [input] what it only makes: the last node of those that do
+ * @property {string} [made] of what that is made
  */
 /** @typedef {{source: Id, target: Id, fused?: boolean, rule?: string, reason?: string}} Edge */
 /** @typedef {{nodes?: Node[], kernels?: {id: number, name?: string}[], edges?: Edge[], outputs?: Id[]}} Document */
 /**
- * What is wanted. `group` says what shares a box: "kernel", "module" or "none". `open` holds the keys of the boxes
+ * What is wanted. `group` says what shares a box: "kernel", "module" or "none"; without it modules do, where there are
+ * some, else kernels. `open` holds the keys of the boxes
  * that are open; without it as many are as one can look at. `fold` makes neighbours that look the same one box.
  * `shapes` writes shapes beside all lines, else they stand only beside those that leave a box. Beyond `most` cards the
  * rest is not drawn.
@@ -78,10 +81,13 @@ const MOST = 400; // cards; beyond, the rest is not drawn
  * @param {Options} [options]
  * @returns {View}
  */
-export function view(document, { group = "kernel", open = null, fold = true, shapes = false, most = MOST } = {}) {
+export function view(document, options = {}) {
+    const { group: asked, open = null, fold = true, shapes = false, most = MOST } = options;
     const nodes = nodesOf(document);
+    const model = [...nodes.values()].some((node) => node.module);
+    const group = asked ?? (model ? "module" : "kernel");
     const outputs = new Set(document.outputs ?? []);
-    const aside = asideOf(nodes, outputs, group);
+    const aside = asideOf(nodes, outputs, model && group !== "none");
     const root = grow(new Map([...nodes].filter(([id]) => !aside.has(id))), group, fold);
     const kernels = new Map((document.kernels ?? []).map((kernel) => [kernel.id, clean(kernel.name)]));
     /** @type {View} */
@@ -140,14 +146,14 @@ function isId(id) {
 }
 
 /**
- * What is drawn as chips only: constants of one element and, among modules, parameters.
+ * What is drawn as chips only: constants of one element and, around modules, parameters, with what makes them.
  * @param {Nodes} nodes
  * @param {Set<Id>} outputs
- * @param {string} group
+ * @param {boolean} model
  * @returns {Set<Id>}
  */
-function asideOf(nodes, outputs, group) {
-    const first = new Set(group === "module" ? [...nodes.values()].map((node) => node.inputs?.[0]) : []);
+function asideOf(nodes, outputs, model) {
+    const first = new Set(model ? [...nodes.values()].map((node) => node.inputs?.[0]) : []);
     /** @type {Set<Id>} */
     const found = new Set();
     for (const reader of nodes.values()) {
@@ -157,19 +163,21 @@ function asideOf(nodes, outputs, group) {
                 return;
             }
             const small = node.kind === "constant" && (node.shape ?? []).every((length) => length === 1);
-            if (small || (group === "module" && isParameter(node, reader, first))) {
+            if (small || (model && isParameter(node, reader, first))) {
                 found.add(id);
             }
         });
     }
+    nodes.forEach((node, id) => found.has(node.input ?? NaN) && found.add(id));
     return found;
 }
 
-/** A source with a name within a model, or that a module reads, and nobody in the first place.
+/** An array with a name within a model, or that a module reads, and nobody in the first place.
  * @param {Node} node @param {Node} reader @param {Set<Id | undefined>} first */
 function isParameter(node, reader, first) {
     const named = clean(node.name).includes(".");
-    return node.kind === "source" && (named || (Boolean(reader.module) && !first.has(node.id)));
+    const whole = node.kind === "source" || node.input === node.id;
+    return whole && (named || (Boolean(reader.module) && !first.has(node.id)));
 }
 
 /**
@@ -185,7 +193,9 @@ function choose(seen, open, most, outputs) {
         const card = isGroup(item)
             ? boxCard(item, seen.nodes, outputs, seen.kernels)
             : nodeCard(/** @type {Node} */ (seen.nodes.get(item)), outputs.has(item));
-        card.alone = path.length || isGroup(item) || seen.how !== "kernel" ? null : card.kernel;
+        if (!isGroup(item)) {
+            card.alone = path.length || seen.how !== "kernel" ? null : card.kernel;
+        }
         card.path = path;
         seen.cards.set(card.id, card);
         path.forEach((key) => seen.opened.add(key));
@@ -199,7 +209,8 @@ function firstLook(seen) {
     if (seen.how !== "kernel") {
         return start(seen.root);
     }
-    return seen.root.nodes.length > FULL ? [] : seen.groups.keys();
+    const groups = seen.root.nodes.length > FULL ? [] : [...seen.groups.values()];
+    return groups.filter((box) => box.kind !== "input").map((box) => box.key);
 }
 
 /**

@@ -6,12 +6,12 @@
 //
 // Which boxes there are and where they stand is decided in src/graph; this file opens, searches, walks and selects.
 
-/** @import { Context, Node, Selection, ViewKind } from "../types.js" */
+/** @import { Context, Selection, ViewKind } from "../types.js" */
 /** @import { Card, View } from "../graph/view.js" */
 
 import { alone, isButton, walkButtons } from "../controls.js";
 import { clear, h, reachable } from "../dom.js";
-import { lineText, nodesOf } from "../names.js";
+import { nodesOf } from "../names.js";
 import { count } from "../numbers.js";
 import { compose } from "../graph/scene.js";
 import { pathTo, view } from "../graph/view.js";
@@ -20,6 +20,7 @@ import { PANEL_KEYS } from "./graph/camera.js";
 import { labelOf } from "./graph/card.js";
 import { legend, ofBox, ofEdges, ofNode } from "./graph/details.js";
 import { Portals } from "./graph/portals.js";
+import { table } from "./graph/rows.js";
 import { Search } from "./graph/search.js";
 import { Sheet } from "./graph/sheet.js";
 import { next, waysOf } from "./graph/walk.js";
@@ -35,14 +36,12 @@ export const graph = {
         ["← ↑ ↓ →", "inputs above, users below, boxes beside"],
         ["Enter", "open the box, as a double click does"],
         ["Backspace", "close what it stands in"],
-        ["/", "search; Enter goes through what it finds"],
+        ["/", "search; Enter goes to the next match"],
         ["h", "hide what a search did not find"],
         ["g", "modules, kernels, operators"],
-        ["x", "fold repeats"],
-        ["s", "shapes on lines"],
-        ["o", "open all"],
-        ["c", "close all"],
-        ["k", "select the kernel"],
+        ["x", "fold repeats"], ["s", "shapes on lines"],
+        ["o", "open all that is closed, one level deeper"],
+        ["c", "close all"], ["k", "select the kernel"],
         ["v", "compute values"],
         ...PANEL_KEYS,
     ],
@@ -215,7 +214,17 @@ export class GraphView {
         if (this.change(opened, key)) this.choose(key, true);
     }
 
-    openAll = () => this.change(new Set(this.seen.groups.keys()));
+    /** Open what is closed, one level deeper; of very many boxes those that come first. */
+    openMore() {
+        const { cards, opened } = this.seen;
+        const boxes = [...cards.values()].filter((card) => card.box);
+        const model = boxes.filter((card) => card.kind !== "input");
+        let closed = (model.length ? model : boxes).map((card) => `${card.id}`);
+        const all = () => new Set([...opened, ...closed]);
+        while (closed.length > 1 && this.weight(this.look(all())) > MOST) closed = closed.slice(0, closed.length / 2);
+        this.context.say(closed.length ? `Opening ${count(closed.length, "box", "boxes")}.` : "Everything is open.");
+        if (closed.length) this.change(all());
+    }
 
     closeAll = () => this.change(new Set());
 
@@ -249,12 +258,18 @@ export class GraphView {
         this.context.bus.select({ nodes, kernel: key });
     }
 
-    /** @param {number} id show a node, opening what it stands in */
+    /** @param {number | string} id show a node, or a box by its key, opening what it stands in */
     reach(id) {
-        if (!this.seen.shows.has(id)) return;
-        const opened = new Set([...this.seen.opened, ...pathTo(this.seen, id)]);
-        if (`${this.seen.shows.get(id)}` !== `${id}` && !this.change(opened)) return;
-        this.choose(`${this.seen.shows.get(id)}`);
+        const group = this.seen.groups.get(`${id}`);
+        const node = group?.nodes[0] ?? id;
+        if (!this.seen.shows.has(node)) return;
+        const around = pathTo(this.seen, node);
+        const wanted = group ? around.slice(0, around.indexOf(group.key)) : around;
+        const closed = wanted.find((key) => this.card(key));
+        if (closed && !this.change(new Set([...this.seen.opened, ...wanted]), closed)) return;
+        const shown = `${this.card(`${id}`) ? id : this.seen.shows.get(node)}`;
+        this.sheet.approach(shown);
+        this.choose(shown);
     }
 
     /** @param {Selection} selection */
@@ -334,7 +349,7 @@ export class GraphView {
             g: () => this.regroup(WAYS[(WAYS.indexOf(this.group) + 1) % WAYS.length]),
             x: () => this.turn("fold"),
             s: () => this.turn("shapes"),
-            o: () => this.openAll(),
+            o: () => this.openMore(),
             c: () => this.closeAll(),
             h: () => this.search.turn(),
             k: () => this.selectKernel(),
@@ -382,17 +397,4 @@ export class GraphView {
         if (inner !== undefined) this.close(inner);
         return inner !== undefined;
     }
-}
-
-/**
- * The nodes as a table.
- * @param {Context} context
- */
-function table({ page }) {
-    const kernel = (/** @type {Node} */ { kernel: k }) => (k === null ? "" : (page.graph.kernels[k]?.name ?? `${k}`));
-    const rows = page.graph.nodes.map((node) => {
-        const named = [node.id, node.name, node.label || node.op, `(${node.shape.join(", ")})`, node.dtype];
-        return [...named, kernel(node), node.module, node.inputs.join(" "), lineText(node.where)];
-    });
-    return { columns: ["id", "name", "op", "shape", "dtype", "kernel", "module", "inputs", "line"], rows };
 }

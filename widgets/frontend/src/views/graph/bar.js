@@ -25,7 +25,7 @@ export function barOf(graph) {
     const folds = button("Fold × N", "fold what is repeated (x)", () => graph.turn("fold"));
     const shapes = button("Shapes", "shapes on lines (s)", () => graph.turn("shapes"));
     const opens = [
-        button("Open all", "every box (o)", () => graph.openAll()),
+        button("Open more", "what is closed, one level deeper (o)", () => graph.openMore()),
         button("Close all", "every box (c)", () => graph.closeAll()),
     ];
     const rest = [together(...opens), together(...camera.buttons())];

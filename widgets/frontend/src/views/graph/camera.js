@@ -1,13 +1,13 @@
 // Camera: which part of a sheet is seen, and how large?
 //
-//     drag to move, Ctrl and wheel to zoom (the wheel alone while the focus is inside), fit() for the width
-//     arrows in a corner say where there is more
+//     drag to move, Ctrl and wheel or two fingers to zoom (the wheel alone while the focus is inside)
+//     fit() for as much as can be read, fit(true) for all of it; arrows in a corner say where there is more
 //
 // It moves one group and knows nothing of what is in it. Screen points count from the corner of the window, sheet
 // points from that of the drawing.
 
 import { button } from "../../controls.js";
-import { drag, wheel } from "../../dom.js";
+import { drag, pinch, wheel } from "../../dom.js";
 import { clamp } from "../../numbers.js";
 import { ZOOMS } from "./words.js";
 
@@ -18,10 +18,11 @@ const MARGIN = 20;
 const NARROW = 480; // pixels: titles are enough there
 /** For a sheet with a panel beside it. @type {[string, string][]} */
 export const PANEL_KEYS = [
-    ["e", "into the panel: arrows and Enter there, Esc back"], ["f", "fit; again: all of it"],
+    ["e", "into the panel: arrows and Enter there, Esc back"], ["f", "all of it; again: the width"],
     ["+ −", "larger, smaller"],
 ];
-const FIT = "fit; again: all of it (f)";
+const FIT = "all of it; again: the width (f)";
+const TALL = 0.7; // of what the reader's screen shows
 export const READABLE = ZOOMS[2]; // the smallest zoom at which a box has both its lines
 export const TITLES = ZOOMS[3]; // and at which it has room for its title
 
@@ -31,20 +32,26 @@ export class Camera {
     zoom = 1;
     x = 0;
     y = 0;
-    /** Whether the reader has moved it: then a new width changes nothing. */
+    /** Whether the reader has moved it: then a new width moves nothing but the middle. */
     free = false;
     /** Whether all of it was asked for, although words are cut. */
     all = false;
     /** The zoom from which all is shown in place of the width, and the smallest one that shows the width. */
     legible = [READABLE, READABLE];
+    /** The smallest zoom, unless all of it needs a smaller one. */
+    least = LEAST;
+    /** Whether all may be shown however small it is: then the names are somebody else's. */
+    tiny = false;
     /** Of the window, in pixels, unless the reader drags its edge. */
-    high = 520;
+    high = 760;
     /** Of the drawing; `home` stands in the middle where it is too wide.
      * @type {{width: number, height: number, home?: number}} */
     size = { width: 1, height: 1 };
     /** What a drag does in place of moving the sheet: it gets the points of the sheet that the drag goes through.
      * @type {((points: [number, number][], over: boolean) => void) | null} */
     lasso = null;
+    /** Called whenever something else is seen. */
+    seeing = () => {};
 
     /**
      * @param {HTMLElement} window
@@ -58,8 +65,10 @@ export class Camera {
         this.wide = 0;
         this.watch = new ResizeObserver(() => {
             const same = Math.abs(this.wide - window.clientWidth) <= MARGIN; // or a scroll bar would come and go
-            if (same || this.free) this.set(this.zoom, this.x, this.y);
-            else this.fit();
+            const moved = same ? 0 : (window.clientWidth - this.wide) / 2;
+            if (!same) this.wide = window.clientWidth;
+            if (same || this.free) this.set(this.zoom, this.x + moved, this.y);
+            else this.fit(this.all);
         });
         this.watch.observe(window);
         this.listen();
@@ -84,6 +93,7 @@ export class Camera {
                 this.lasso?.(points, true);
             },
         });
+        pinch(this.window, (factor, x, y) => this.by(factor, x, y));
         wheel(this.window, (event) => {
             const box = this.window.getBoundingClientRect();
             const step = event.deltaY * (event.deltaMode ? 16 : 1);
@@ -91,9 +101,9 @@ export class Camera {
         });
     }
 
-    /** Asked for once more: all of it, although words are cut. */
+    /** All of it, although words are cut; asked for once more, the width. */
     toggle() {
-        this.fit(!this.free && !this.all);
+        this.fit(this.free || !this.all);
     }
 
     /**
@@ -101,15 +111,17 @@ export class Camera {
      * @param {boolean} [all] even where words are cut
      */
     fit(all = false) {
-        const { window, size, high, legible: [whole, least] } = this;
+        const { window, size, legible: [enough, least] } = this;
+        const high = Math.min(this.high, Math.max(320, TALL * innerHeight));
         window.style.height = `${high}px`;
         const wide = window.clientWidth;
         if (!wide) return;
         const { width, height, home = width / 2 } = size;
         const across = (wide - 2 * MARGIN) / width;
         const both = Math.min(across, (window.clientHeight - 2 * MARGIN) / height);
-        const floor = all ? LEAST : wide < NARROW ? TITLES : least;
-        const zoom = clamp(all || both >= whole ? both : across, floor, 1);
+        this.least = this.tiny ? Math.min(LEAST, both) : LEAST;
+        const whole = all || both >= enough;
+        const zoom = whole ? clamp(both, this.least, 1) : clamp(across, wide < NARROW ? TITLES : least, 1);
         const room = wide - width * zoom;
         window.style.height = `${Math.min(high, Math.ceil(height * zoom) + 2 * MARGIN)}px`;
         [this.free, this.all, this.wide] = [false, all, wide];
@@ -121,6 +133,23 @@ export class Camera {
     move(x, y) {
         this.free = true;
         this.set(this.zoom, x, y);
+    }
+
+    /** Bring a part to the middle, where its words can be read, unless it is in plain sight. @param {Rectangle} part */
+    approach({ x, y, width, height }) {
+        const [wide, high] = [this.window.clientWidth, this.window.clientHeight];
+        const [[left, top], [right, low]] = [this.seen(x, y), this.seen(x + width, y + height)];
+        const inside = Math.min(left, top, wide - right, high - low) >= 3 * MARGIN;
+        if (inside && this.zoom >= TITLES) return;
+        const zoom = Math.max(this.zoom, READABLE);
+        this.all = false;
+        this.set(zoom, wide / 2 - (x + width / 2) * zoom, high / 2 - (y + height / 2) * zoom);
+    }
+
+    /** Move, although it was not the reader who did. @param {number} dx @param {number} dy */
+    shift(dx, dy) {
+        this.all = false;
+        this.set(this.zoom, this.x + dx, this.y + dy);
     }
 
     /** What a reader presses for it. */
@@ -141,7 +170,7 @@ export class Camera {
      * @param {number} [y]
      */
     by(factor, x = this.window.clientWidth / 2, y = this.window.clientHeight / 2) {
-        const zoom = clamp(this.zoom * factor, LEAST, MOST);
+        const zoom = clamp(this.zoom * factor, this.least, MOST);
         const grown = zoom / this.zoom;
         this.free = true;
         this.set(zoom, x - (x - this.x) * grown, y - (y - this.y) * grown);
@@ -157,7 +186,7 @@ export class Camera {
         const top = part.y * this.zoom + this.y;
         const dx = inside(left, left + part.width * this.zoom, wide);
         const dy = inside(top, top + part.height * this.zoom, high);
-        if (dx || dy) this.move(this.x + dx, this.y + dy);
+        if (dx || dy) this.shift(dx, dy);
     }
 
     /**
@@ -196,6 +225,7 @@ export class Camera {
         const more = SIDES.filter((_, k) => [-x, right, -y, low][k] > 1).join(" ");
         if (more) window.dataset.more = more;
         else delete window.dataset.more;
+        this.seeing();
     }
 
     close() {

@@ -13,6 +13,7 @@ import { cut } from "../../graph/text.js";
 import { s } from "../../dom.js";
 import { clamp } from "../../numbers.js";
 import { outline, pill } from "./shapes.js";
+import { TIMES } from "./words.js";
 
 const CAPITALS = ["output", "alone"];
 const SHORT = /** @type {Record<string, string>} */ ({ output: "OUT" });
@@ -93,7 +94,9 @@ export function labelOf(card) {
 function lines(card, wide, words) {
     const [bold, rest] = title(card);
     const room = wide - 2 * pad(card);
-    const first = put(words, `${bold} ${rest}`.trim(), "bold", room, [13, 4], pad(card), [20, 20, 18, 32, 36]);
+    const said = `${bold} ${rest}`.trim();
+    const short = card.box && !TIMES.test(said) ? bold : said;
+    const first = put(words, said, "bold", room, [13, 4], pad(card), [20, 20, 18, 32, 36], {}, short);
     first.classList.add("v");
     const second = put(words, cut(card.facts, 40), "mono", room, [11.5, 2], pad(card), [36, 37, 37]);
     second.classList.add("f");

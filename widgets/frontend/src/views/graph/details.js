@@ -23,7 +23,8 @@ const FEW = 12; // names in a list
 /** What an outline stands for. @type {Record<string, string>} */
 const MEANS = {
     elementwise: "each element by itself", reindex: "elements moved, repeated or left out",
-    reindex_reduce: "elements moved, then summed up", source: "an array that goes in", constant: "one number",
+    reindex_reduce: "elements moved, then summed up", source: "an array that goes in",
+    input: "what makes an array that goes in", constant: "one number",
     index: "the place of an element", code: "a loop written by hand", hostcall: "done by a library",
     kernel: "what one loop computes", module: "operators of a layer", line: "operators of one line of yours",
     repeat: "the same several times", part: "operators of a part",

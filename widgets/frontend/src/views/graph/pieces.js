@@ -46,7 +46,7 @@ export function frameOf(frame, words) {
         { class: "jt-frame", "data-frame": keyOf(frame) },
         s("rect", { x, y, width: wide, height, rx: 14 }),
         put(words, frame.caption.toUpperCase(), "caps", room, [11, 0], left, [y + 26], { class: "c note" }),
-        put(words, frame.name, "mono", room, [12, 3], left, [y + 43, y + 36, y + 37, y + 39], { class: "h" }),
+        put(words, frame.name, "mono", room, [12, 4], left, [y + 43, y + 36, y + 37, y + 39], { class: "h" }),
     );
 }
 

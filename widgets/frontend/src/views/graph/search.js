@@ -1,27 +1,29 @@
-// Search: which nodes have all of these words, and where are they?
+// Search: which layers and operators have all of these words, and where are they?
 //
-//     /            begin        Enter, Shift+Enter    the next box, the one before
+//     /            begin        Enter, ↓, ↑    the next one, the one before: the boxes that hold it are opened
 //     hide         only what was found is drawn, else the rest is dimmed
 //
-// What is inside of a closed box lights up the box. Which text is known of a node is said here, nothing else is.
+// A layer is found by its name or class, and then nothing in it is found once more. The learner's lines are searched
+// where no name has the words. What is inside of a closed box lights up the box.
 
 /** @import { Node } from "../../types.js" */
 
 import { button, press } from "../../controls.js";
 import { h } from "../../dom.js";
 import { count, shapeText } from "../../numbers.js";
-import { find } from "./walk.js";
+import { find, innermost } from "./walk.js";
 
 export class Search {
-    /** @type {Set<number>} */
+    /** @type {Set<number | string>} */
     found = new Set();
+    /** Ids of nodes and keys of boxes, in the order of the graph. @type {(number | string)[]} */
+    hits = [];
     at = -1;
     hidden = false;
 
     /** @param {import("../graph.js").GraphView} graph */
     constructor(graph) {
         this.graph = graph;
-        this.texts = graph.context.page.graph.nodes.map((node) => /** @type {const} */ ([node.id, known(node)]));
         this.field = h("input", {
             class: "jt-field", type: "search", placeholder: "Search ( / )", "aria-label": "search", tabindex: -1,
             oninput: () => this.again(),
@@ -52,9 +54,37 @@ export class Search {
 
     /** Look again, as the words or the boxes have changed. */
     again() {
-        this.found = find(this.field.value, this.texts);
-        this.at = -1;
+        [this.found, this.hits, this.at] = [new Set(), [], -1];
+        if (this.field.value.trim()) this.seek();
         this.mark();
+    }
+
+    /** Find layers by their names and classes, and operators that are in none of them. */
+    seek() {
+        const { groups, nodes: all } = this.graph.seen;
+        const boxes = [...groups.values()].filter(({ kind }) => kind === "module");
+        const named = find(this.field.value, boxes.map((box) => [box.key, box.key, `${box.name} ${box.made}`]));
+        const layers = innermost(boxes.filter((box) => named.has(box.key)));
+        this.found = new Set(layers.flatMap((box) => box.nodes));
+        const nodes = this.graph.context.page.graph.nodes.filter(({ id }) => !this.found.has(id));
+        const look = (/** @type {(node: Node) => string} */ known) =>
+            find(this.field.value, nodes.map((node) => [node.id, node.module, known(node)]));
+        let single = look(known);
+        if (!layers.length && !single.size) single = look((node) => `${known(node)} ${node.where}`);
+        single = this.shown(single);
+        single.forEach((id) => this.found.add(id));
+        const order = new Map([...all.keys()].map((id, k) => [id, k]));
+        const first = (/** @type {number | string} */ hit) => order.get(groups.get(`${hit}`)?.nodes[0] ?? hit) ?? 0;
+        this.hits = [...layers.map((box) => box.key), ...single].sort((a, b) => first(a) - first(b));
+    }
+
+    /** What is drawn of these; of a parameter, which is only a chip, who reads it. @param {Set<number>} ids */
+    shown(ids) {
+        const { shows } = this.graph.seen;
+        const readers = this.graph.context.page.graph.edges
+            .filter(({ source, target }) => ids.has(source) && !shows.has(source) && !this.found.has(target))
+            .map(({ target }) => target);
+        return new Set([...ids, ...readers].filter((id) => shows.has(id)));
     }
 
     turn() {
@@ -82,19 +112,20 @@ export class Search {
         sheet.window.classList.toggle("jt-quiet", some);
         this.hide.hidden = !some;
         press(this.hide, this.hidden);
-        const inBoxes = boxes.length < this.found.size ? ` in ${count(boxes.length, "box", "boxes")}` : "";
-        this.result.textContent = asked ? `${count(this.found.size, "match", "matches")}${inBoxes}` : "";
+        this.result.textContent = asked ? count(this.hits.length, "match", "matches") : "";
         if (asked) this.graph.context.say(this.result.textContent);
     }
 
-    /** @param {number} way on to the next box, or back */
+    /** @param {number} way on to the next match, or back */
     step(way) {
-        const boxes = this.boxes();
-        if (!boxes.length) return;
-        this.at = (this.at + way + boxes.length) % boxes.length;
-        this.graph.choose(boxes[this.at]);
+        const { hits } = this;
+        if (!hits.length) return;
+        const at = (Math.max(this.at, way < 0 ? 0 : -1) + way + hits.length) % hits.length;
+        this.graph.reach(hits[at]);
+        this.at = at;
         this.field.focus({ preventScroll: true });
-        this.result.textContent = `${this.at + 1} of ${boxes.length}`;
+        this.result.textContent = `${at + 1} of ${hits.length}`;
+        this.graph.context.say(this.result.textContent);
     }
 
     /** @returns {boolean} whether there was a search to end */
@@ -109,6 +140,6 @@ export class Search {
 }
 
 /** @param {Node} node what is known of it, as text; not its kernel, whose name has the words of other nodes */
-function known({ id, name, label, op, kind, shape, dtype, module, where }) {
-    return [id, name, label, op, kind, shapeText(shape), dtype, module, where].join(" ");
+function known({ id, name, label, op, kind, shape, dtype }) {
+    return [id, name, label, op, kind, shapeText(shape), dtype].join(" ");
 }

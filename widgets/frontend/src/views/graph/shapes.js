@@ -34,7 +34,10 @@ export function outline(kind, x, y, w, h) {
         case "module":
         case "part":
         case "repeat":
-            return pill(x + 4, y + 4, w - 4, h - 4, 9) + pill(x, y, w - 4, h - 4, 9);
+        case "input": {
+            const radius = kind === "input" ? h / 2 - 2 : 9;
+            return pill(x + 4, y + 4, w - 4, h - 4, radius) + pill(x, y, w - 4, h - 4, radius);
+        }
         case "hostcall":
             return `${pill(x, y, w, h, 4)}M${n(x + 8)} ${n(y)}v${n(h)}M${n(right - 8)} ${n(y)}v${n(h)}`;
         case "reindex":

@@ -13,11 +13,13 @@ import { tween } from "../../motion.js";
 import { CARD } from "../../graph/scene.js";
 import { width } from "../../graph/text.js";
 import { clear, h, s } from "../../dom.js";
-import { Camera } from "./camera.js";
+import { Camera, READABLE, TITLES } from "./camera.js";
 import { draw, markOf, put } from "./card.js";
+import { Map as Minimap } from "./map.js";
+import { namesOver } from "./names.js";
 import { frameOf, heads, keyOf, lineOf, rectangleOf } from "./pieces.js";
 import { arc } from "./shapes.js";
-import { adapt, levelOf } from "./words.js";
+import { ZOOMS, adapt, levelOf } from "./words.js";
 
 /** @typedef {import("./card.js").Drawn & {placed: Placed}} Shown */
 /**
@@ -31,6 +33,7 @@ import { adapt, levelOf } from "./words.js";
  */
 
 const TWEEN = 240; // milliseconds
+const LEAST = ZOOMS[4]; // below, boxes have no room for words
 
 export class Sheet {
     /** @type {Map<string, Shown>} */
@@ -55,10 +58,13 @@ export class Sheet {
         this.labels = s("g");
         this.faces = s("g");
         this.ghost = s("path", "jt-ghost");
-        this.world = s("g", {}, this.frames, this.lines, this.labels, this.faces, this.ghost);
+        this.names = s("g", { class: "jt-names", "aria-hidden": "true" });
+        this.world = s("g", {}, this.frames, this.lines, this.labels, this.faces, this.ghost, this.names);
         this.svg = s("svg", { role: "group", "aria-label": "graph" }, heads(uid), this.world);
         this.window = h("div", "jt-sheet jt-graph", this.svg);
         this.camera = new Camera(this.window, this.world, (zoom) => this.detail(zoom));
+        Object.assign(this.camera, { legible: [TITLES, READABLE], tiny: true });
+        this.map = new Minimap(this.camera);
         this.listen();
     }
 
@@ -92,11 +98,12 @@ export class Sheet {
         this.paintFrames(scene);
         this.paintLines(scene);
         this.paintCards(scene);
+        this.map.paint(scene);
         this.camera.size = { width: scene.width, height: scene.height, home: homeOf(scene) };
         const after = before && anchor ? this.seen(anchor) : null;
         const { camera } = this;
         if (before && after) {
-            camera.move(camera.x + before[0] - after[0], camera.y + before[1] - after[1]);
+            camera.shift(before[0] - after[0], before[1] - after[1]);
             camera.reveal(/** @type {Rectangle} */ (this.rectangle(anchor ?? "")));
         } else camera.fit();
         this.detail(this.camera.zoom);
@@ -205,6 +212,7 @@ export class Sheet {
     detail(zoom) {
         this.window.dataset.level = `${levelOf(zoom)}`;
         for (const one of this.words) adapt(one, zoom);
+        clear(this.names).append(...(zoom < LEAST && this.scene ? namesOver(this.scene, zoom) : []));
     }
 
     /**
@@ -217,6 +225,12 @@ export class Sheet {
         if (!shown) return;
         shown.face.focus({ preventScroll: true });
         if (!still) this.camera.reveal({ ...shown.placed, height: CARD });
+    }
+
+    /** Bring a card or a frame into plain sight. @param {string} id */
+    approach(id) {
+        const place = this.rectangle(id);
+        if (place) this.camera.approach(place);
     }
 
     /**

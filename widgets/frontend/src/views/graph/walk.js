@@ -71,19 +71,31 @@ function middle(spot) {
 }
 
 /**
- * The nodes that a search finds: each word must occur somewhere in what is known of a node.
+ * What a search finds: each word must occur somewhere in what is known, and one of them in more than the place.
+ * @template Id
  * @param {string} wanted
- * @param {Iterable<readonly [number, string]>} texts what is known of each node
- * @returns {Set<number>}
+ * @param {Iterable<readonly [Id, string, string]>} texts of each its place in the model, and what is known of itself
+ * @returns {Set<Id>}
  */
 export function find(wanted, texts) {
     const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
-    /** @type {Set<number>} */
+    /** @type {Set<Id>} */
     const found = new Set();
-    if (!words.length) return found;
-    for (const [id, text] of texts) {
-        const low = text.toLowerCase();
-        if (words.every((word) => low.includes(word))) found.add(id);
+    for (const [id, place, text] of texts) {
+        const [around, own] = [place, text].map((one) => one.toLowerCase());
+        const all = words.every((word) => own.includes(word) || around.includes(word));
+        if (all && words.some((word) => own.includes(word))) found.add(id);
     }
     return found;
+}
+
+/**
+ * Those of some boxes that hold none of the others.
+ * @param {import("../../graph/group.js").Group[]} boxes
+ */
+export function innermost(boxes) {
+    /** @type {Set<unknown>} */
+    const outer = new Set();
+    for (const box of boxes) for (let one = box.parent; one; one = one.parent) outer.add(one);
+    return boxes.filter((box) => !outer.has(box));
 }

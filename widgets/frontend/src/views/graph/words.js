@@ -5,6 +5,7 @@
 //     1       75 % on       both lines, and chips
 //     2       60 % on       both lines
 //     3, 4    45 %, 30 %    its title
+//     5       less          nothing: then names stand over the boxes (names.js)
 //
 // No text is ever smaller than 11 pixels on the screen: at smaller zooms letters grow, and what has no room is cut or
 // left out. Nothing here knows graphs.
@@ -26,6 +27,7 @@ import { width } from "../../graph/text.js";
  */
 
 export const LEAST = 11;
+export const TIMES = / × \d+$/; // Block × 12
 export const ZOOMS = [1, 0.75, 0.6, 0.45, 0.3]; // the smallest zoom of each level
 
 /**
@@ -45,11 +47,11 @@ export function sizeAt(near, zoom) {
  */
 export function levelOf(zoom) {
     const level = ZOOMS.findIndex((least) => zoom >= least - 1e-6);
-    return level < 0 ? ZOOMS.length - 1 : level;
+    return level < 0 ? ZOOMS.length : level;
 }
 
 /**
- * The text, or as much of its beginning as has room: whole facts, where one has.
+ * The text, or as much of its beginning as has room: whole facts, where one has. How many there are is always said.
  * @param {string} text
  * @param {number} size
  * @param {Style} style
@@ -58,16 +60,18 @@ export function levelOf(zoom) {
  */
 export function fitting(text, size, style, room) {
     if (width(text, size, style) <= room) return text;
-    const letters = [...text];
+    const tail = TIMES.exec(text)?.[0] ?? "";
+    const letters = [...text.slice(0, text.length - tail.length)];
     let fits = 0;
     for (let low = 1, high = letters.length; low <= high; ) {
         const middle = (low + high) >> 1;
-        if (width(`${letters.slice(0, middle).join("")}…`, size, style) <= room) [fits, low] = [middle, middle + 1];
+        const part = `${letters.slice(0, middle).join("")}…${tail}`;
+        if (width(part, size, style) <= room) [fits, low] = [middle, middle + 1];
         else high = middle - 1;
     }
     const part = letters.slice(0, fits).join("");
     const whole = Math.max(part.lastIndexOf(" ("), part.lastIndexOf(") ") + 1, part.lastIndexOf(" ·"));
-    return whole > 0 ? part.slice(0, whole) : fits ? `${part}…` : "";
+    return whole > 0 ? part.slice(0, whole) : fits ? `${part}…${tail}` : "";
 }
 
 /**
@@ -81,5 +85,5 @@ export function adapt({ element, text, style, room, near, until, at, short = tex
     element.textContent = level <= until ? fitting(said, size, style, room) : "";
     if (level > until) return;
     element.style.fontSize = `${size}px`;
-    if (at) element.setAttribute("y", `${at[level]}`);
+    if (at) element.setAttribute("y", `${at[level] ?? at.at(-1)}`);
 }

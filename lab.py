@@ -30,10 +30,10 @@ NOTES = VENV / "jt_edu.json"  # what is installed there: {"python": [3, 11], "co
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 OLDEST, NEWEST = (3, 11), (3, 13)
 
-# What can be installed: name, what a person is told, what pip is told.
-COURSE = ("course", "jt_edu, numba, JupyterLab, MPI (160 MB to download)", ["--editable", ".[lab,mpi]"])
-TOOLS = ("tools", "pytest, ruff, mypy, playwright (90 MB)", ["--editable", ".[lab,mpi,dev]"])
-TORCH = ("torch", "PyTorch, to compare with (200 MB; on Linux with CUDA's libraries some GB)", ["torch==2.13.0"])
+# What can be installed: names, what a person is told, what pip is told.
+COURSE = (["course"], "jt_edu, numba, JupyterLab, MPI (160 MB to download)", ["--editable", ".[lab,mpi]"])
+TOOLS = (["course", "tools"], "the course, pytest, ruff, mypy, playwright (250 MB)", ["--editable", ".[lab,mpi,dev]"])
+TORCH = (["torch"], "PyTorch, to compare with (200 MB; on Linux with CUDA's libraries some GB)", ["torch==2.13.0"])
 
 # What pip says when the trouble is not its own, and what a person is told then.
 TROUBLES = [
@@ -98,7 +98,7 @@ def bench(options):
 
 
 def install_for_tests(options):
-    install(COURSE, TOOLS, *([] if "--without-torch" in options else [TORCH]))
+    install(TOOLS, *([] if "--without-torch" in options else [TORCH]))
 
 
 # ---------------------------------------------------------------------------------------------------- environment
@@ -114,8 +114,8 @@ def require_python():
 def install(*parts):
     """See to it that .venv holds these parts, as pyproject.toml and constraints.txt have them now."""
     steps = [] if environment_is_sound() else [(f"a Python environment in {VENV}", make_environment)]
-    missing = [part for part in parts if steps or notes().get(part[0]) != state()]
-    steps += [(words, lambda title, name=name, what=what: pip(title, name, what)) for name, words, what in missing]
+    missing = [part for part in parts if steps or {notes().get(name) for name in part[0]} != {state()}]
+    steps += [(words, lambda title, names=names, what=what: pip(title, names, what)) for names, words, what in missing]
     for number, (words, step) in enumerate(steps, 1):
         step(f"[{number}/{len(steps)}] {words}")
 
@@ -130,11 +130,12 @@ def make_environment(title):
     write_notes(python=list(sys.version_info[:2]))
 
 
-def pip(title, name, what):
+def pip(title, names, what):
     command = [str(PYTHON), "-m", "pip", "install", "--progress-bar=off", "--no-input", "--disable-pip-version-check"]
+    command += ["--no-compile"]  # half of the time went into modules that nobody imports; Python compiles the others
     watch([*command, "--constraint", "constraints.txt", *what], title)
     settle_jupyterlab()
-    write_notes(**{name: state()})
+    write_notes(**{name: state() for name in names})
 
 
 def settle_jupyterlab():

@@ -83,5 +83,8 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_xdist_auto_num_workers():
-    """Two workers more than there are cores: those with tests/mpi and tests/browser mostly wait for what they start."""
-    return 2 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    """One worker more than there are cores: those with tests/mpi and tests/browser mostly wait for what they start.
+
+    Each spends 17 s of CPU on finding the tests, so there are no more.
+    """
+    return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)

@@ -24,6 +24,7 @@ from tests import frontend
 from tests.share import SHARES, turn
 
 ROOT = Path(__file__).resolve().parents[1]
+LISTED = "tests/house/test_seeded_bugs.py"  # sees that a text of the list below was changed, whatever it means
 
 
 class Bug(NamedTuple):
@@ -119,7 +120,8 @@ def failing(folder: Path, share: int, *what: str) -> list[str]:
     # compiled kernels are named by their text and all that compiles them, so copies can share them
     cache = {"JT_EDU_CACHE": str(ROOT / ".pytest_cache" / "kernels")}
     paths = {"PYTHONPATH": os.pathsep.join(str(folder / name) for name in ("", "exercises", "widgets"))}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", f"--share={share}", "-n", "2", "--dist", "loadscope", *what]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", f"--share={share}", "-n", "2", "--dist", "loadscope"]
+    command += [f"--ignore={LISTED}", *what]
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, **cache, **paths}
     )

@@ -11,6 +11,7 @@ that also fails without the bug catches nothing. Exit code 1 when a bug is not c
 """
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -122,14 +123,15 @@ def failing(folder: Path, share: int, *what: str) -> list[str]:
     paths = {"PYTHONPATH": os.pathsep.join(str(folder / name) for name in ("", "exercises", "widgets"))}
     command = [sys.executable, "-m", "pytest", "-x", "-q", f"--share={share}", "-n", "2", "--dist", "loadscope"]
     command += [f"--ignore={LISTED}", *what]
+    noted = folder / ".pytest_cache" / "v" / "cache" / "lastfailed"
+    noted.unlink(missing_ok=True)
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, **cache, **paths}
     )
-    said = done.stdout.splitlines()
-    told = [line.split(" ", 1)[1] for line in said if line.startswith(("FAILED tests", "ERROR tests"))]
+    told = list(json.loads(noted.read_text(encoding="utf-8"))) if noted.exists() else []
     if not told and done.returncode not in (0, 5):  # 5: all of these wait for another share
         raise SystemExit(f"pytest {' '.join(what)} ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr}")
-    return [line.split(" - ")[0] for line in told]
+    return told
 
 
 def catcher(bug: Bug, clean: Path, share: int) -> str:

@@ -272,7 +272,7 @@ class Softmax2d(Activation):
     """Softmax over the channels of each pixel of (n, c, h, w) or (c, h, w).
 
     Example:
-        >>> Softmax2d()(jt.zeros(1, 2, 1, 1)).numpy().ravel()
+        >>> Softmax2d()(jt.zeros(2, 1, 1)).numpy().ravel()
         array([0.5, 0.5], dtype=float32)
     """
 

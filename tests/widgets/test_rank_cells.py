@@ -12,6 +12,7 @@ from jt_edu.mpi.mpi4py_backend import launch
 from jt_edu.mpi.trace.network import Network
 from jt_widgets import pages
 from jt_widgets.orders import read_order
+from jt_widgets.publisher import published
 
 
 @pytest.fixture(scope="module")
@@ -199,6 +200,17 @@ def test_clear_output_clears_the_page_of_its_rank(cell):
     text = "from IPython.display import clear_output\nprint('old')\nif rank == 0:\n    clear_output()\nprint('new')"
 
     assert cell(f"%%ranks 2\n{text}")[1] == ["rank 0\n    new\nrank 1\n    old\n    new"]
+
+
+def test_outside_of_ranks_output_is_cleared_when_something_new_comes_if_that_is_asked_for(shell, monkeypatch):
+    asked, real = [], shell.display_pub
+    monkeypatch.setattr(type(real), "clear_output", lambda self, wait=False: asked.append(wait))
+
+    with published(shell):
+        for wait in (True, False):
+            shell.display_pub.clear_output(wait)
+
+    assert asked == [True, False]
 
 
 def test_many_ranks_that_say_the_same_share_a_column(cell):

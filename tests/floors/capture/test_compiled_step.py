@@ -235,6 +235,15 @@ def test_an_argument_that_cannot_be_hashed_is_named():
 # ----------------------------------------------------------------------- what a replay must not take for granted
 
 
+def test_arguments_by_name_are_told_apart_by_their_names_in_any_order():
+    apart = jt.compile(lambda a, b: a - b)
+    five, one = jt.array([5.0]), jt.array([1.0])
+
+    found = [apart(a=five, b=one), apart(a=five, b=one), apart(b=five, a=one), apart(five, b=one)]
+
+    assert [v.item() for v in found] == [4, 4, -4, 4]
+
+
 def test_one_var_given_twice_is_not_taken_for_two():
     f = jt.compile(lambda a, b: a * 2 + b)
     a, b = jt.array([1.0]), jt.array([10.0])

@@ -12,9 +12,14 @@ import pytest
 
 from jt_edu.base.errors import ArgumentError, BackendError
 from jt_edu.draw import Picture
+from jt_edu.draw.bars import Bar, bars_svg
+from jt_edu.draw.charts import training
 from jt_edu.draw.dot import dot_text
+from jt_edu.draw.lanes import lanes_svg
 from jt_edu.draw.layout import Box, Link, place, ranks
+from jt_edu.draw.lifetimes import lifetimes_svg
 from jt_edu.draw.scene import CARD, CHIP, label
+from jt_edu.draw.tape import tape_svg
 from jt_edu.draw.text_metrics import bytes_text, clean, width
 from jt_edu.draw.theme import COLOURS, INK, PAPER
 from jt_edu.draw.x_coordinates import isotonic
@@ -288,6 +293,43 @@ def test_names_stay_text(evil, tmp_path):
     assert page.count("<style>") == 2
     for row in dot_text(document).splitlines():
         assert len(re.findall(r'(?<!\\)(?:\\\\)*"', row)) % 2 == 0
+
+
+def lifetimes_of(evil):
+    keeper = {"why": "held", "text": evil}
+    box = {"node": 1, "bytes": 8, "from": 0, "to": 0, "offset": 0, "stays": True, "why": "held", "keepers": [keeper]}
+    found = {"arrays": [box], "alive": [8], "peak": 8, "peak_kernel": 0, "height": 8}
+    return lifetimes_svg(found, {1: {"name": evil, "op": evil}}, evil)
+
+
+def tape_of(evil):
+    nodes = [{"id": k, "name": evil, "op": evil, "shape": []} for k in range(2)]
+    steps = [{"node": 0, "op": evil}, {"node": 1, "op": evil, "row": 0}]
+    tape = {"steps": steps, "rows": 1, "leaves": [{"gradient": 1, "name": evil, "node": 0}]}
+    return tape_svg({"tape": tape, "graph": {"nodes": nodes}, "values": {"0": {"mean": evil}}}, evil)
+
+
+def training_of(evil):
+    names = [evil, f"{evil} too"]
+    row = {"step": 1, "loss": 1.0, "gradient": [1, 2], "ratio": [1, 2], "dead": [0, 1], "spike": True}
+    return training("a training", {"rows": [row, {**row, "step": 2}], "modules": names, "units": names})
+
+
+PICTURES = {
+    "lifetimes": lifetimes_of,
+    "tape": tape_of,
+    "training": training_of,
+    "bars": lambda evil: bars_svg([Bar(evil, 1.0, evil)], "two ways", "one wins"),
+    "lanes": lambda evil: lanes_svg([], [], 2, 1, evil),
+}
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_names_stay_text_in_every_picture(kind):
+    tags = {element.tag.removeprefix(SVG) for element in parse(PICTURES[kind]("x")).iter()}
+
+    for evil in EVIL:
+        assert {element.tag.removeprefix(SVG) for element in parse(PICTURES[kind](evil)).iter()} == tags
 
 
 def test_the_picture_needs_nothing_from_elsewhere(picture):

@@ -32,6 +32,14 @@ def test_ten_million_equal_numbers_add_up(number):
     assert jt.array(a).sum().item() == pytest.approx(a.astype(np.float64).sum(), rel=1e-6)
 
 
+def test_a_hundred_thousand_numbers_multiply_in_float64(rng):
+    a = (1 + rng.normal(0, 1e-3, 100_000)).astype(np.float32)
+
+    found = [jt.array(a).prod().item(), jt.array(a.reshape(1, -1)).prod(1).item()]
+
+    assert found == pytest.approx([np.prod(a.astype(np.float64))] * 2, rel=2e-7)
+
+
 @pytest.mark.parametrize("n", [255, 256, 257, 511, 513, 1000, 1024, 1025, 2049])
 def test_rows_that_end_within_a_block_add_up(rng, n):
     a = uniform(rng, 3, n)

@@ -102,6 +102,12 @@ def test_an_explanation_says_who_multiplies_and_why_and_so_does_the_trace():
     assert "def kernel(lo, hi, a0, a1, out0):" in kernel.source
 
 
+def test_each_product_of_a_stack_is_counted():
+    x, y = jt.ones(3, 5, 7), jt.ones(3, 7, 2)
+
+    assert jt.explain(x.sync() @ y.sync()).flops == 2 * 3 * 5 * 7 * 2
+
+
 @pytest.mark.parametrize("sizes", [(6, 900, 1100), (700, 128, 256)])
 def test_threads_do_not_change_a_bit_of_a_product_by_a_kernel_of_ours(sizes):
     given = layer(*sizes)

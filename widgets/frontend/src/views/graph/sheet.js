@@ -18,6 +18,7 @@ import { draw, markOf, put } from "./card.js";
 import { frameOf, heads, keyOf, lineOf, rectangleOf } from "./pieces.js";
 import { arc } from "./shapes.js";
 import { adapt, levelOf } from "./words.js";
+import "./graph.css";
 
 /** @typedef {import("./card.js").Drawn & {placed: Placed}} Shown */
 /**

@@ -4,7 +4,6 @@ import asyncio
 import base64
 from concurrent.futures import ThreadPoolExecutor
 
-from jt_widgets.bundle import MODULE
 from tests.chromium import LIMIT
 from tests.widgets.page import READY, STILL, still
 
@@ -54,7 +53,7 @@ def draw_live(page, view):
     page.set_content(f'<!doctype html><html lang="en"><title>Live</title>{body}</html>')
     page.expose_function("askPython", answer)
     page.evaluate(STILL)
-    page.evaluate(DRAW, [base64.b64encode(MODULE.read_bytes()).decode(), _traits(view)])
+    page.evaluate(DRAW, [base64.b64encode(view._esm.encode()).decode(), _traits(view)])
     page.wait_for_selector(READY)
     still(page)
     return page

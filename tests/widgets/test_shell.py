@@ -7,7 +7,7 @@ import re
 import pytest
 
 from jt_widgets import View
-from jt_widgets.bundle import MODULE, pack
+from jt_widgets.bundle import module, pack
 from tests.chromium import LIMIT
 from tests.widgets.page import still, stop_clock
 from tests.widgets.records import changed, html_of, small
@@ -316,10 +316,25 @@ def alive(page_of, view):
     page = page_of('<!doctype html><html lang="en"><title>t</title><p>a notebook</p>', ready="p")
     traits = {"view": "table", "state": {}, "session": "one"}
     traits |= {name: base64.b64encode(getattr(view, name)).decode() for name in ("document", "blocks")}
-    page.evaluate(LIVE, [base64.b64encode(MODULE.read_bytes()).decode(), traits])
+    page.evaluate(LIVE, [base64.b64encode(module(traits["view"]).encode()).decode(), traits])
     page.wait_for_selector(ROW)
     still(page)
     return page
+
+
+def test_views_of_one_page_hang_each_sheet_once_and_leave_those_of_others(alive):
+    sheets = "() => [...document.querySelectorAll('style[data-jt-style]')].map(one => one.dataset.jtStyle)"
+    alive.evaluate("""() => {
+        const other = Object.assign(document.createElement("style"), {textContent: ".of-ranks {}"});
+        other.dataset.jtStyle = "src/views/ranks/ranks.css";
+        document.head.append(other);
+        window.again(document.body.appendChild(document.createElement("div")));
+    }""")
+    still(alive)
+
+    names = alive.evaluate(sheets)
+    assert sorted(names) == ["src/shared.css", "src/style.css", "src/views/ranks/ranks.css"]
+    assert alive.locator("style[data-jt-style*=ranks]").inner_html() == ".of-ranks {}"
 
 
 def test_state_is_kept_in_the_model_and_a_second_render_finds_it(alive):

@@ -12,7 +12,6 @@ import pytest
 import jt_edu as jt
 import jt_widgets as w
 from jt_widgets import View, bundle
-from jt_widgets.bundle import MODULE
 from tests.widgets.records import small
 
 
@@ -148,7 +147,7 @@ def test_what_a_notebook_keeps_beside_the_document_is_small(length):
     data, _ = view._repr_mimebundle_()
     snapshot = view.snapshot().html
 
-    assert len(json.dumps(data)) + MODULE.stat().st_size < 200_000  # nbclient keeps the module, too
+    assert len(json.dumps(data)) + len(view._esm) < 200_000  # nbclient keeps the module, too
     assert len(snapshot) - len(base64.b64encode(view.document)) < 200_000
     assert ("<img" in snapshot) == (len(view.picture_svg()) <= 56_000)
     assert ("more lines: print the view" in data["text/plain"]) == (length > 10)

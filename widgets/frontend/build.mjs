@@ -1,60 +1,84 @@
-// Build: src/ -> ../jt_widgets/static/jt.js, one module for all views.
+// Build: src/ -> ../jt_widgets/static/jt.js, all views in one module of parts.
 //
 //     node build.mjs               writes the committed module
 //     node build.mjs OTHER.js      writes another file (a test compares the bytes)
 //     node build.mjs --sizes       says how large it is, and what each file adds
 //
-// esbuild makes one minified module; a style sheet travels inside of it as text. Every live view carries the module
-// along, so it is packed (deflate, in base64) behind three lines that unpack it in the browser. zopfli packs: it
-// finds the shortest form, and the same bytes under every version of Node.
+// esbuild makes one minified module, in which every file is a stretch of its own. Before each stretch stands a comment
+// that says which views need it, or * where all do: jt_widgets/bundle.py keeps what the view at hand needs, since every
+// live view and every page carries its module along. A style sheet is a file like any other: it puts its text into
+// src/sheets.js.
 
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import zopfli from "@gfx/zopfli";
 import * as esbuild from "esbuild";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
+const [ENTRY, VIEW] = ["src/index.js", /^src\/views\/(\w+)\.js$/];
+const MARK = /\/\*! (\S+) \*\/\n?/g;
 
-const styleAsText = {
-    name: "style as text",
+const place = (path) => relative(HERE, path).replaceAll("\\", "/");
+
+const marked = {
+    name: "marked",
     setup(build) {
+        const mark = (path, text) => ({ contents: `/*! ${place(path)} */\n${text}`, loader: "js" });
+        build.onLoad({ filter: /\.js$/ }, async ({ path }) => mark(path, await readFile(path, "utf8")));
         build.onLoad({ filter: /\.css$/ }, async ({ path }) => {
-            const wanted = { entryPoints: [path], bundle: true, minify: true, write: false };
-            const { outputFiles } = await esbuild.build(wanted);
-            return { contents: outputFiles[0].text.trim(), loader: "text" };
+            const { code } = await esbuild.transform(await readFile(path, "utf8"), { loader: "css", minify: true });
+            const given = [`${HERE}src/sheets.js`, place(path), code.trim()];
+            const [sheets, name, text] = given.map((one) => JSON.stringify(one));
+            return mark(path, `import { sheets } from ${sheets};\nsheets.set(${name}, ${text});`);
         });
     },
 };
 
+/** Files that a file needs, itself among them; views count only where one is begun with. */
+function reached(inputs, from, found = new Set()) {
+    if (found.has(from)) return found;
+    found.add(from);
+    for (const { path } of inputs[from].imports) {
+        if (from !== ENTRY || !VIEW.test(path)) reached(inputs, path, found);
+    }
+    return found;
+}
+
 const { outputFiles, metafile } = await esbuild.build({
     absWorkingDir: HERE,
-    entryPoints: ["src/index.js"],
+    entryPoints: [ENTRY],
     bundle: true,
     minify: true,
     format: "esm",
     charset: "utf8",
     target: "es2022",
-    legalComments: "none",
+    legalComments: "inline",
     metafile: true,
     write: false,
-    plugins: [styleAsText],
+    plugins: [marked],
 });
 
-// The first line is what jt_widgets/bundle.py takes for a saved page, which unpacks it in its own way.
-const pack = (short) => `const packed = "${Buffer.from(short).toString("base64")}";
-const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-const address = URL.createObjectURL(new Blob([await new Response(stream).text()], { type: "text/javascript" }));
-export default (await import(address).finally(() => URL.revokeObjectURL(address))).default;
-`;
+const { inputs } = metafile;
+const common = reached(inputs, ENTRY);
+const views = Object.keys(inputs).filter((path) => VIEW.test(path)).sort();
+const needs = new Map(views.map((path) => [VIEW.exec(path)[1], reached(inputs, path)]));
+const wanted = (path) => [...needs].flatMap(([view, files]) => (files.has(path) ? [view] : [])).join(" ");
 
-const [{ contents }] = outputFiles;
-const packed = pack(await zopfli.deflateAsync(contents, { numiterations: 5 }));
+let last = "";
+const text = outputFiles[0].text.replace(MARK, (_, path) => {
+    const now = common.has(path) ? "*" : wanted(path);
+    const line = now === last ? "" : `/*! ${now} */`;
+    last = now;
+    return line && `\n${line}\n`;
+});
+
 if (process.argv[2] === "--sizes") {
-    const [{ inputs }] = Object.values(metafile.outputs);
-    const rows = Object.entries(inputs).sort((a, b) => b[1].bytesInOutput - a[1].bytesInOutput);
-    for (const [path, { bytesInOutput }] of rows) console.log(`${bytesInOutput}`.padStart(8), path);
-    console.log(`${contents.length} bytes, ${packed.length} packed`);
+    const stretches = outputFiles[0].text.split(MARK).slice(1);
+    const rows = stretches.flatMap((path, k) => (k % 2 ? [] : [[stretches[k + 1].length, path]]));
+    for (const [size, path] of rows.sort((a, b) => b[0] - a[0])) {
+        console.log(`${size}`.padStart(8), path.padEnd(32), common.has(path) ? "*" : wanted(path));
+    }
+    console.log(`${text.length} letters`);
 } else {
-    await writeFile(process.argv[2] ?? new URL("../jt_widgets/static/jt.js", import.meta.url), packed);
+    await writeFile(process.argv[2] ?? new URL("../jt_widgets/static/jt.js", import.meta.url), `${text.trim()}\n`);
 }

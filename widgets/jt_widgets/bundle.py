@@ -1,10 +1,12 @@
 """Bundle: how does one file hold a view, its document and everything that draws it?
 
+module(view)      the code that draws one view, for a notebook
 page_html(...)    a page that works from a disk, with no network and no Jupyter, also in a sandboxed iframe
 snapshot_html     the same inside of a notebook: the page in a frame, on top of a picture and a table that always remain
 
-The module of all views lies beside this file as static/jt.js; widgets/frontend/build.mjs makes and packs it. A page may
-fetch nothing: its own Content-Security-Policy says so.
+The code of all views lies beside this file as static/jt.js, in parts; widgets/frontend/build.mjs makes it. A line above
+each part says which views need it. A page may fetch nothing: its own Content-Security-Policy says so. So whatever
+its view needs has to be in it; the rest of the parts would only make it large.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 import uuid
+import zlib
 from collections.abc import Mapping
 from functools import cache
 from html import escape
@@ -23,6 +27,14 @@ from jt_edu.base.errors import ArgumentError
 
 MOST_BYTES = 64_000_000  # of a document; the browser refuses more, too
 MODULE = Path(__file__).parent / "static" / "jt.js"
+NEEDED_BY = re.compile(r"^/\*! (.+) \*/$", re.MULTILINE)
+
+# Every live view carries its module along, so it is packed behind four lines that unpack it in the browser.
+UNPACK = """const bytes = Uint8Array.from(atob("{code}"), (letter) => letter.charCodeAt(0));
+const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+const address = URL.createObjectURL(new Blob([await new Response(stream).text()], {{ type: "text/javascript" }}));
+export default (await import(address).finally(() => URL.revokeObjectURL(address))).default;
+"""
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -86,7 +98,7 @@ def page_html(view: str, title: str, document: bytes, blocks: bytes, state: Mapp
     """A whole page. `document` and `blocks` are packed; `static` is HTML for a browser that runs no scripts."""
     return PAGE.format(
         title=escape(title), view=escape(view), state=escape(json.dumps(dict(state))), static=static,
-        document=_text(document), blocks=_text(blocks), code=_packed_module(),
+        document=_text(document), blocks=_text(blocks), code=_packed(view),
     )  # fmt: skip
 
 
@@ -102,10 +114,23 @@ def static_html(summary: str, svg: str, text: str) -> str:
     return f'<div style="overflow-x:auto">{image}</div><pre>{escape(text)}</pre>'
 
 
+def module(view: str) -> str:
+    """The code that draws this view, as a module for anywidget."""
+    return UNPACK.format(code=_packed(view))
+
+
+def code_of(view: str) -> str:
+    """The parts of the code that this view needs, in the order of the whole."""
+    _, *parts = NEEDED_BY.split(MODULE.read_text(encoding="utf-8"))
+    marked = zip(parts[::2], parts[1::2], strict=True)
+    return "".join(text for views, text in marked if views == "*" or view in views.split())
+
+
 @cache
-def _packed_module() -> str:
-    """What stands between the first two quotes of the module; a page must not import it from a blob, as widgets do."""
-    return MODULE.read_text(encoding="utf-8").split('"', 2)[1]
+def _packed(view: str) -> str:
+    """As deflate in base64. A page unpacks it in its own way: it must not import from a blob, as widgets do."""
+    packer = zlib.compressobj(9, wbits=-15)
+    return _text(packer.compress(code_of(view).encode("utf-8")) + packer.flush())
 
 
 def _text(data: bytes) -> str:

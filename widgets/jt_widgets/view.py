@@ -23,11 +23,11 @@ import traitlets
 
 from jt_edu.base.errors import ArgumentError
 from jt_edu.lens.recording import Recording
-from jt_widgets.bundle import MODULE, pack, pack_json, page_html, snapshot_html, static_html, write_whole
+from jt_widgets.bundle import module, pack, pack_json, page_html, snapshot_html, static_html, write_whole
 from jt_widgets.cells import cells
 
 SESSION = uuid.uuid4().hex  # whose node ids these are
-# What goes into a notebook along with a view, which may take 200 kB beside its document, half of them for the module.
+# What goes into a notebook along with a view, which may take 200 kB beside its document, half of them for its module.
 LONGEST_SVG = 56_000  # bytes of a picture
 MOST_LINES, MOST_LETTERS = 100, 160  # of a text
 one_at_a_time = threading.RLock()  # answers of all views, for they share plans and traces
@@ -44,8 +44,8 @@ class View(anywidget.AnyWidget):
     """
 
     kind = "table"  # which of the views in widgets/frontend/src/views
-    _esm = MODULE.read_text(encoding="utf-8")  # the text: a path would be watched, which keeps every view alive
 
+    _esm = traitlets.Unicode().tag(sync=True)
     view = traitlets.Unicode().tag(sync=True)
     document = traitlets.Bytes().tag(sync=True)
     blocks = traitlets.Bytes().tag(sync=True)
@@ -55,7 +55,7 @@ class View(anywidget.AnyWidget):
     def __init__(self, recording: Recording, **state: Any) -> None:
         _check_state(state)
         self.show_again(recording)  # first: a view that opens without its document may be drawn without it
-        super().__init__(view=self.kind, state=state)
+        super().__init__(view=self.kind, state=state, _esm=module(self.kind))
         self.on_msg(self._hear)
         cells.note(self, shown=False)
 

@@ -3,7 +3,8 @@
 //     Jupyter      anywidget imports it once for each widget and calls `render`
 //     a page       that View.save wrote runs it, and it draws the page's one view
 //
-// To add a view: import it here and put it into the list.
+// To add a view: import it here and put it into the list. The list names views without touching them: Python takes out
+// of the module what the view at hand does not need (jt_widgets/bundle.py), and then the others are not there.
 
 /** @import { Model, ViewKind } from "./types.js" */
 
@@ -21,8 +22,12 @@ import { table } from "./views/table.js";
 import { tape } from "./views/tape.js";
 import { train } from "./views/train.js";
 
-/** @type {ViewKind[]} */
-const KINDS = [explore, fusion, graph, kernel, loops, memory, ranks, roofline, table, tape, train];
+/** @type {Record<string, () => ViewKind>} */
+const KINDS = {
+    explore: () => explore, fusion: () => fusion, graph: () => graph, kernel: () => kernel, loops: () => loops,
+    memory: () => memory, ranks: () => ranks, roofline: () => roofline, table: () => table, tape: () => tape,
+    train: () => train,
+};
 
 /**
  * Draw a widget into its cell.

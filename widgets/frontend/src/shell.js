@@ -19,7 +19,10 @@ import { makeState, part } from "./state.js";
 import { dress } from "./style.js";
 
 /** @typedef {import("./types.js").ViewKind} ViewKind */
-/** @typedef {{kinds: ViewKind[], live: boolean, level: number}} Surroundings `level` is that of the heading */
+/**
+ * @typedef {{kinds: Record<string, () => ViewKind>, live: boolean, level: number}} Surroundings `level` is that of the
+ * heading
+ */
 
 const WHAT_IS_SHOWN = ["change:document", "change:blocks"];
 const PATIENCE = 10_000; // milliseconds: until a document that was lost on the way comes again
@@ -60,7 +63,8 @@ class Shell {
         this.model = model;
         this.around = around;
         this.uid = newUid();
-        this.kind = around.kinds.find((kind) => kind.name === model.get("view"));
+        const name = `${model.get("view")}`;
+        this.kind = Object.hasOwn(around.kinds, name) ? around.kinds[name]() : undefined;
         this.frame = new Frame(this.kind, around.level, () => this.drawn);
         this.state = makeState(model, () => this.elsewhere());
         this.asking = makeAsk(model, around.live);
@@ -141,7 +145,7 @@ class Shell {
             say: (words) => this.frame.say(words),
             reduced: () => window.matchMedia("(prefers-reduced-motion: reduce)").matches,
             uid: this.uid,
-            embed: (name, element) => this.embed(page, name, element),
+            embed: (kind, element) => this.embed(page, kind, element),
         };
     }
 
@@ -160,14 +164,12 @@ class Shell {
 
     /**
      * @param {Page} page
-     * @param {string} name
+     * @param {ViewKind} kind
      * @param {HTMLElement} element
      * @returns {Drawn}
      */
-    embed(page, name, element) {
-        const kind = this.around.kinds.find((one) => one.name === name);
-        if (!kind) throw unknown(name);
-        const inner = { ...this.context(page), root: element, uid: newUid(), state: part(this.state, name) };
+    embed(page, kind, element) {
+        const inner = { ...this.context(page), root: element, uid: newUid(), state: part(this.state, kind.name) };
         return Object.assign(kind.draw(inner), { keys: () => kind.keys });
     }
 

@@ -14,7 +14,7 @@ const LONGEST = 4000; // letters of an address
 
 /**
  * Draw the view of this page, where it is a page that holds one.
- * @param {ViewKind[]} kinds
+ * @param {Record<string, () => ViewKind>} kinds
  */
 export function start(kinds) {
     const home = document.getElementById("jt-standalone");

@@ -376,7 +376,7 @@ export interface Context {
     /** Unique on the page: for ids. */
     uid: string;
     /** Draw another view of the same page into an element of this one. */
-    embed(name: string, element: HTMLElement): Drawn;
+    embed(kind: ViewKind, element: HTMLElement): Drawn;
 }
 
 /** One kind of view, as src/index.js lists it. */

@@ -12,14 +12,18 @@
 import { alone, isWritten, named, tab } from "../controls.js";
 import { h } from "../dom.js";
 import { clamp } from "../numbers.js";
+import { graph } from "./graph.js";
+import { kernel } from "./kernel.js";
+import { tape } from "./tape.js";
+import "./explore.css";
 
 /** @typedef {{root: HTMLElement, element: HTMLElement, title: string, drawn: Drawn}} Pane */
 
-/** View, heading, and whether the page has something for it. @type {[string, string, (page: Page) => boolean][]} */
+/** View, heading, and whether the page has something for it. @type {[ViewKind, string, (page: Page) => boolean][]} */
 const PANES = [
-    ["graph", "Op graph", () => true],
-    ["kernel", "Kernels", (page) => page.kernels.length > 0],
-    ["tape", "Forward and backward", (page) => Boolean(page.tape)],
+    [graph, "Op graph", () => true],
+    [kernel, "Kernels", (page) => page.kernels.length > 0],
+    [tape, "Forward and backward", (page) => Boolean(page.tape)],
 ];
 
 /** @type {ViewKind} */
@@ -41,7 +45,7 @@ class Explorer {
         context.root.append(grid);
         context.root.tabIndex = -1;
         const shown = PANES.filter(([, , has]) => has(context.page));
-        this.panes = shown.map(([name, title]) => pane(context, grid, name, title));
+        this.panes = shown.map(([kind, title]) => pane(context, grid, kind, title));
         this.last = this.panes[0];
         this.tabs = this.panes.slice(1).map(({ title }, k) => tab(title, "Key: p", () => this.show(k)));
         tabs.append(...this.tabs);
@@ -91,13 +95,13 @@ class Explorer {
 /**
  * @param {Context} context
  * @param {HTMLElement} grid
- * @param {string} name
+ * @param {ViewKind} kind
  * @param {string} title
  * @returns {Pane}
  */
-function pane(context, grid, name, title) {
+function pane(context, grid, kind, title) {
     const element = h("div", { class: "jt-body", role: "group", tabindex: 0, "aria-label": title });
-    const root = h("section", `jt-explore-pane jt-explore-pane-${name}`, named(title), element);
+    const root = h("section", `jt-explore-pane jt-explore-pane-${kind.name}`, named(title), element);
     grid.append(root);
-    return { root, element, title, drawn: context.embed(name, element) };
+    return { root, element, title, drawn: context.embed(kind, element) };
 }

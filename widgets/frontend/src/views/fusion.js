@@ -23,6 +23,7 @@ import { heads } from "./graph/pieces.js";
 import { next, waysOf } from "./graph/walk.js";
 import { pointed } from "./graph/sheet.js";
 import { levelOf } from "./graph/words.js";
+import "./graph/fusion.css";
 
 const TWEEN = 700; // milliseconds from pass to pass
 const HIGH = 400; // pixels of the sheet: slider, figures and graph are seen together

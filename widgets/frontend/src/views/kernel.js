@@ -21,6 +21,7 @@ import { links } from "./kernel/links.js";
 import { listing } from "./kernel/listing.js";
 import { machineText } from "./kernel/machine.js";
 import { resultOf } from "./kernel/result.js";
+import "./kernel/kernel.css";
 
 const TABS = /** @type {[string, string][]} */ ([
     ["source", "Python source"], ["llvm", "LLVM IR"], ["asm", "Assembly"], ["ptx", "PTX"],

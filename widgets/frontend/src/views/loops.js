@@ -18,6 +18,7 @@ import { clamp, grouped, numberText } from "../numbers.js";
 import { framed } from "../tables.js";
 import { grid, shortText } from "./loops/grid.js";
 import { elementText, Loops } from "./loops/model.js";
+import "./loops/loops.css";
 
 const PACE = 350; // milliseconds a step
 const REMEMBERED = 5; // values of a variable

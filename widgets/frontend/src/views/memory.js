@@ -17,6 +17,8 @@ import { cut } from "../graph/text.js";
 import { bytesText, count, shapeText } from "../numbers.js";
 import { nextArray, readLifetimes } from "./memory/model.js";
 import { meaning } from "./tape/model.js";
+import "../chart.css";
+import "./memory/memory.css";
 
 const MOST = 600; // boxes
 const ROOM = 1.1; // above the highest box, for the words at the peak

@@ -27,6 +27,8 @@ import { chainsOf, momentsOf, sceneOf } from "./ranks/scene.js";
 import { Stage, nanosText } from "./ranks/stage.js";
 import { rowsOf } from "./ranks/rows.js";
 import { WhatIf, drawCurves } from "./ranks/whatif.js";
+import "../chart.css";
+import "./ranks/ranks.css";
 
 const [PASS, FEW] = [6, 150]; // seconds that the window takes at speed 1; messages that are shown at once
 

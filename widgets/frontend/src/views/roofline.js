@@ -17,6 +17,7 @@ import { sample } from "../legend.js";
 import { names } from "../lit.js";
 import { tween } from "../motion.js";
 import { bytesText, clamp, grouped, millisText } from "../numbers.js";
+import "../chart.css";
 import {
     COLUMNS, axes, backwards, between, journey, lesserRoofs, placesOf, row, sectionOf, shortened,
 } from "./roofline/model.js";

@@ -17,6 +17,8 @@ import { Ladder } from "./tape/ladder.js";
 import { readTape, statistics, wordsOf } from "./tape/model.js";
 import { comparison, panelOf } from "./tape/panel.js";
 import { Strip } from "./tape/strip.js";
+import "./tape/tape.css";
+import "./tape/panel.css";
 
 const HEAD = 34; // pixels that are kept free above and below the present step
 

@@ -20,6 +20,7 @@ import { namesOver } from "./names.js";
 import { frameOf, heads, keyOf, lineOf, rectangleOf } from "./pieces.js";
 import { arc } from "./shapes.js";
 import { ZOOMS, adapt, levelOf } from "./words.js";
+import "./graph.css";
 
 /** @typedef {import("./card.js").Drawn & {placed: Placed}} Shown */
 /**

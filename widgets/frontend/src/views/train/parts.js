@@ -9,6 +9,7 @@ import { axis, mark } from "../../chart.js";
 import { h, s } from "../../dom.js";
 import { sample } from "../../legend.js";
 import { bytesText, count, numberText } from "../../numbers.js";
+import "../../chart.css";
 
 const NEAR = 12; // pixels from a mark to a click that means it
 

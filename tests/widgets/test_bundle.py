@@ -94,7 +94,7 @@ def test_git_takes_the_bundle_and_leaves_the_tools():
 def test_the_wheel_holds_the_package_of_the_bundle():
     table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
 
-    assert "widgets/jt_widgets" in table["wheel"]["packages"]
+    assert "widgets/jt_widgets" in table["wheel"]["only-include"]
     assert MODULE.relative_to(ROOT / "widgets" / "jt_widgets").as_posix() == "static/jt.js"
 
 

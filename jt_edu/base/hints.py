@@ -76,7 +76,7 @@ def must_unpack(shape: Shape, operator: str) -> None:
     """
     asker = sys._getframe(2)  # of the iterator, which has asked us
     what, names = asker.f_code.co_code[asker.f_lasti : asker.f_lasti + 2]
-    if what == opmap["UNPACK_SEQUENCE"] and names != shape[0]:
+    if what == opmap["UNPACK_SEQUENCE"] and names != shape[0] % 256:  # the rest of a larger number stands elsewhere
         raise ShapeError(
             f"a Var of shape {shape} unpacks into {shape[0]} rows", f"{names} names", PAIRS.get(operator, "")
         )

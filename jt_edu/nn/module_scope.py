@@ -26,23 +26,19 @@ if TYPE_CHECKING:
 class Scope:
     """One module on its way from the outermost call inwards."""
 
-    __slots__ = ("__weakref__", "_own", "classes", "inner", "module", "path", "way")
+    __slots__ = ("__weakref__", "_own", "classes", "inner", "module", "path")
 
     path: str  # "Net/body/2"
-    way: str  # the same with the class of each module: "Net > body Sequential > 2 Linear"
-    classes: tuple[str, ...]  # of the modules on the way, one for each step of the path
+    classes: tuple[str, ...]  # of the modules on the way, one for each step of the path; "" for a list
 
     def __init__(self, module: Module, outer: Scope | None = None) -> None:
         kind = type(module).__name__
         self.module = weakref.ref(module)
-        if outer is None:
-            self.path, self.way, self.classes = kind, kind, (kind,)
-        else:
-            name = outer._name_of(module)
-            self.path = f"{outer.path}/{name.replace('.', '/')}"
-            self.way = f"{outer.way} > " + (kind if name == kind else f"{name} {kind}")
-            lists = self.path.count("/") - len(outer.classes)  # a list on the way is no module that computes
-            self.classes = (*outer.classes, *[""] * lists, kind)
+        self.path, self.classes = kind, (kind,)
+        if outer is not None:
+            steps = outer._name_of(module).split(".")  # a list on the way is no module that computes
+            self.path = "/".join([outer.path, *steps])
+            self.classes = (*outer.classes, *[""] * (len(steps) - 1), kind)
         self.inner: dict[int, Scope] = {}  # by the id of the module
         held = [pair for pair in own(module).members() if isinstance(pair[1], Var) and pair[1].dtype.is_float]
         self._own = weakref.WeakKeyDictionary({v.node: name for name, v in held})  # parameters, at the first call
@@ -69,8 +65,12 @@ class Scope:
     @property
     def layer(self) -> str:
         """What errors call it: `Net > body Sequential > 2 Linear(16, 10)`; "" for the one that the learner called."""
-        module = self.module()
-        return self.way + ("" if module is None else _given(module)) if len(self.classes) > 1 else ""
+        if len(self.classes) == 1:
+            return ""
+        way, module = "", self.module()
+        for step, kind in zip(self.path.split("/"), self.classes, strict=True):
+            way += f"{step}." if not kind else f"{kind} > " if step == kind else f"{step} {kind} > "
+        return way.removesuffix(" > ") + ("" if module is None else _given(module))
 
     def _name_of(self, module: Module) -> str:
         """What this module calls it; a module that it does not hold is called by its class."""

@@ -134,3 +134,11 @@ def test_what_can_be_unpacked_is():
 def test_too_few_rows_are_told_as_well():
     with pytest.raises(jt.ShapeError, match=r"a Var of shape \(1, 2\) unpacks into 1 row; found 2 names"):
         exec("a, b = x", {"x": jt.ones(1, 2)})  # noqa: S102
+
+
+def test_more_rows_than_one_byte_counts_can_be_unpacked():
+    names = [f"n{k}" for k in range(300)]
+    found: dict = {"x": jt.arange(300)}
+    exec(f"{', '.join(names)} = x", found)  # noqa: S102
+
+    assert found["n299"].item() == 299

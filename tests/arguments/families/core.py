@@ -2,6 +2,7 @@
 
 import traceback
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -219,7 +220,10 @@ def errors() -> list[Row]:
     for kind in ERRORS:
         rows += shows(kind, "found", "seven", lambda kind=kind, **k: "seven" in str(kind("asked", **k)))
         rows += shows(kind, "attempt", "eight", lambda kind=kind, **k: "eight" in str(kind("asked", "seven", **k)))
-    return rows
+    scope = SimpleNamespace(layer="Net > fc")
+    return rows + shows(
+        jt.JtError.at, "scope", scope, lambda **k: "Net > fc" in str(jt.JtError("odd").at("a.py:1", **k))
+    )
 
 
 ROWS = [

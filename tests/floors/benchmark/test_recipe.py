@@ -1,5 +1,6 @@
 """The recipe that PyTorch's users know runs as a script with jt in place of torch; `out=` is the answer."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +24,7 @@ def test_the_batched_dot_recipe_runs_as_a_script():
     assert done.returncode == 0, done.stderr
     assert sum("- Batched dot -" in line for line in lines) == 2
     assert [line.split() for line in lines if "mul_sum" in line] == [["|", "mul_sum", "|", "bmm"]] * 2
-    assert sum("threads:" in line for line in lines) == 2 * 2 * 2
+    assert sum(bool(re.search("threads?:", line)) for line in lines) == 2 * 2 * 2
     assert sum("[1, 64]" in line for line in lines) == 2 * 2
     assert sum("jt.add(x, y, out=out)" in line for line in lines) == 2 * 2
 

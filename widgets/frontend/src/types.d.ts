@@ -27,6 +27,9 @@ export interface Node {
     modules: string[];
     /** The forward node whose gradient it is. */
     twin: number | null;
+    /** The last node of those that only make an input, if it is one of them; and what they make, in words. */
+    input: number | null;
+    made: string;
 }
 
 export interface Edge {

@@ -325,13 +325,16 @@ def test_uneven_numbers_give_the_same_bits_however_the_span_is_cut(algorithm, rn
 @EVERY
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_ordinary_numbers_are_never_written_out(algorithm, dtype, monkeypatch):
-    """Half of them zero, as behind a ReLU, at borders of every kind: the slow way costs four times as many products."""
+    """Half of them zero, as behind a ReLU, at borders of every kind: the slow way costs four times as many products.
+
+    As many channels on every machine: the fewer, the more often a cell has only small numbers by chance.
+    """
     asked_for = []
     count = winograd_tiles.products
     monkeypatch.setattr(
         winograd_tiles, "products", lambda layout, plain: asked_for.append(plain) or count(layout, plain)
     )
-    low = 2 * LANES if dtype == "float32" else LANES
+    low = 32 if dtype == "float32" else 16
     for seed in range(2):
         rng = np.random.default_rng(seed)
         border = (int(rng.integers(0, 3)), int(rng.integers(0, 3)))

@@ -82,7 +82,9 @@ const RANKS = {
         measured: [of({ string: "name", number: "size nanos" })],
     }],
 };
+const ASKED = [of({ string: "where text", list: "classes[]", id: "nodes[]" })];
 const PARTS = {
+    asked: ASKED,
     tape: TAPE, loops: LOOPS, train: TRAIN, lifetimes: LIFETIMES, code: { edits: {}, machine: {} },
     ranks: RANKS, roofline: { ways: { fused: ROOF }, machine: of({ number: "bandwidth flops" }) },
 };

@@ -279,7 +279,7 @@ export interface Page {
     peak: number;
     predicted_peak: number;
     /** What single views add; fit.js checks it. */
-    tape?: Tape;
+    asked?: import("./views/explore/lines.js").Asked[]; tape?: Tape;
     loops?: Loops;
     train?: Train;
     lifetimes?: Lifetimes;

@@ -30,7 +30,7 @@ def network():
         nn.Conv(4, 4, 3),
         nn.ReLU(),
         nn.Flatten(),
-        nn.Linear(4, 3),
+        nn.Linear(16, 3),
     )
     return jt.cross_entropy_loss(net(jt.randn(2, 1, 10, 10)), jt.array([0, 2]))
 

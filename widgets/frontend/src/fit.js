@@ -60,6 +60,7 @@ const LOOPS = {
 const ROW = of({ number: "step epoch ms", figure: "loss lr gradient[] ratio[] dead[]", boolean: "spike" });
 const TRAIN = {
     ...of({ string: "modules[] units[] spike dead" }), rows: [ROW],
+    checks: [of({ number: "step", figure: "loss accuracy" })],
     status: of({ number: "done planned? left_ms? kept_bytes thinned kept[]", boolean: "running paused" }),
 };
 const LIFETIMES = {

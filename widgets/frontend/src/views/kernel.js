@@ -70,12 +70,12 @@ class KernelView {
         this.known = knownOf(context.page);
         this.list = h("div", { class: "jt-kernel-list", role: "list" });
         this.choice = h("select", {
-            class: "jt-field jt-kernel-choice", tabindex: -1, "aria-label": "kernel", title: "([ ])",
+            class: "jt-field jt-kernel-choice", "aria-label": "kernel", title: "([ ])",
             onchange: () => this.choose(Number(this.choice.value)),
         }, order.map((place) => h("option", { value: place }, headOf(this.kernels[place]))));
         this.tabs = h("div", { class: "jt-tabs", role: "tablist" });
         this.body = h("div", { class: "jt-kernel-pane", role: "tabpanel", tabindex: 0, "aria-label": "Kernel" });
-        context.root.tabIndex = -1; // what scrolls is the one Tab stop
+        context.root.tabIndex = -1; // what scrolls hears the keys
         this.foot = h("div", "jt-kernel-foot");
         this.told = h("p", "jt-kernel-told jt-mono");
         const many = this.kernels.length > 1;
@@ -183,11 +183,10 @@ class KernelView {
     /** @param {([string, string, () => void, boolean?] | false | undefined)[]} wanted */
     buttons(wanted) {
         const live = this.context.live;
-        const tabindex = this.editor ? 0 : -1; // the keys that stand for them write letters there
         const made = wanted.map((one) => {
             if (!one) return null;
             const [label, key, act, off] = one;
-            return button(label, key && `Key: ${key}`, act, { tabindex, disabled: !live || off || this.busy });
+            return button(label, key && `Key: ${key}`, act, { disabled: !live || off || this.busy });
         });
         const why = live ? "" : "Editing asks Python: it needs a running notebook.";
         this.foot.append(h("div", "jt-bar", made, h("span", "jt-soft", why)));

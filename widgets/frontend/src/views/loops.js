@@ -45,7 +45,7 @@ class Stepper {
         this.now = clamp(context.state.get("step", 0), 0, this.last);
         const { told } = this.loops;
         this.code = source(told, { click: (line) => this.select(line) });
-        const look = { type: "range", min: 0, max: Math.max(this.last, 0), tabindex: -1, "aria-label": "Step" };
+        const look = { type: "range", min: 0, max: Math.max(this.last, 0), "aria-label": "Step" };
         this.slider = h("input", { ...look, oninput: () => this.go(Number(this.slider.value)) });
         const { reduced } = context;
         const go = (/** @type {number} */ step) => this.go(step);
@@ -67,7 +67,7 @@ class Stepper {
         const legend = soft(keys, "in this step; \u00b7 is not known yet.");
         const look = { class: "jt-loops-source", tabindex: 0, role: "group", "aria-label": "Source" };
         const left = h("div", look, this.code.element);
-        this.context.root.tabIndex = -1; // what scrolls is the one Tab stop
+        this.context.root.tabIndex = -1; // what scrolls hears the keys
         clear(this.context.root).append(
             bar, this.sentence, h("div", "jt-loops", left, this.values), legend, this.grids,
             soft(notes.filter(Boolean).join(" ")),

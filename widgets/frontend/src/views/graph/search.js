@@ -23,7 +23,7 @@ export class Search {
         this.graph = graph;
         this.texts = graph.context.page.graph.nodes.map((node) => /** @type {const} */ ([node.id, known(node)]));
         this.field = h("input", {
-            class: "jt-field", type: "search", placeholder: "Search ( / )", "aria-label": "search", tabindex: -1,
+            class: "jt-field", type: "search", placeholder: "Search ( / )", "aria-label": "search",
             oninput: () => this.again(),
         }); // prettier-ignore
         this.result = h("span", "jt-soft");

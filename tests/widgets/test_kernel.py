@@ -541,7 +541,7 @@ def test_a_long_list_of_kernels_can_be_scrolled_by_keys_and_a_short_one_is_no_ta
     [
         (0.0136, 5, "13.6 µs (least of 5)", "the least of 5 runs, warm"),
         (0.0136, 1, "13.6 µs (first run)", "one run, the first: cold caches"),
-        (None, 0, "not run", ""),
+        (None, 0, "432 operations", ""),
     ],
 )
 def test_a_time_says_of_how_many_runs_it_is(page_of, twins, ms, runs, words, title):

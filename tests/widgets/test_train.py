@@ -532,7 +532,7 @@ def test_the_page_shows_the_rows(page_of, trained):
     rows = trained.training.rows
     assert sum(row["spike"] for row in rows) >= 1
 
-    page.keyboard.press("Tab")
+    page.locator(".jt-body").focus()
     page.keyboard.press("End")
     assert page.locator(".jt-plot-detail").inner_text().startswith("Step 30 loss ")
     page.keyboard.press("[")
@@ -630,7 +630,7 @@ def test_what_a_pointer_is_on_stays_until_it_is_up(live, trained):
 
 def test_a_module_is_chosen_by_keys(page_of, trained):
     page = page_of(trained)
-    page.keyboard.press("Tab")
+    page.locator(".jt-body").focus()
     shown = page.locator("tr.jt-plot-shown").count()
 
     page.keyboard.press("ArrowDown")

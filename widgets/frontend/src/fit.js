@@ -57,6 +57,10 @@ const LOOPS = {
     lines: ["pair"],
     arrays: [of({ string: "name role dtype", number: "node shape[]", pair: "corner size block" })],
 };
+const PLANES = of({ number: "shape[]", figure: "values[]" });
+const WINDOW = {
+    ...of({ string: "reducer", number: "stride[] padding[] dilation[] out[] points[]" }), image: PLANES,
+};
 const ROW = of({ number: "step epoch ms", figure: "loss lr gradient[] ratio[] dead[]", boolean: "spike" });
 const TRAIN = {
     ...of({ string: "modules[] units[] spike dead" }), rows: [ROW],
@@ -116,6 +120,8 @@ export function fit(page) {
         if (most > MOST.nodes) throw tooMany(most, "rows in its tape", MOST.nodes);
     }
     if (page.loops) walk(page.loops);
+    const sliding = page.loops?.window;
+    if (sliding) look(sliding, sliding.weights ? { ...WINDOW, weights: PLANES } : WINDOW, "document.loops.window", ids);
     const other = page.roofline?.ways.unfused;
     if (other) look(other, ROOF, "document.roofline.ways.unfused", ids);
     if (page.lifetimes?.unfused) look(page.lifetimes.unfused, LIFETIMES, "document.lifetimes.unfused", ids);

@@ -186,7 +186,7 @@ export interface Loops {
     note: string;
     error: string;
     codes: number[];
-    numbers: Figure[];
+    numbers: Figure[]; window?: import("./views/loops/window.js").Told | null;
 }
 
 export interface TrainRow {

@@ -30,7 +30,14 @@ Lookup = Callable[[Node], Any]  # the array of a node, or None
 
 
 def find(nodes: Iterable[Node], lookup: Lookup) -> dict[str, Any] | None:
-    """The window of the first of these nodes that has one."""
+    """The window of the first of these nodes that has one.
+
+    Example:
+        >>> y = jt.max_pool2d(jt.array([[[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]]]), 2)
+        >>> found = find([y.node], lambda node: node.data)
+        >>> found["stride"], found["out"], found["points"][:10]
+        ([1, 2], [1, 1, 2], [0, 0, 0, 0, 0, 0, 0, 0, 1, 0])
+    """
     return next((found for node in nodes if (found := _window(node, lookup)) is not None), None)
 
 
@@ -56,8 +63,8 @@ def _window(node: Node, lookup: Lookup) -> dict[str, Any] | None:
 def _told(op: ReindexReduce, places: Grids, image: tuple[Any, Grids], rest: Sequence[Any]) -> dict[str, Any] | None:
     """As plain data, if this side is the image over which a window slides."""
     array, at = image
-    weights, taps = rest[0] if rest else (None, None)
-    if array.ndim < 2 or (taps is not None and not _is_still(places, taps)):
+    weights, taps = rest[0] if rest else (None, ())
+    if array.ndim < 2 or not _is_still(places, taps):
         return None
     first = np.broadcast_to(places[0] == 0, places[0].shape) if len(op.shape) > 3 else np.ones(places[0].shape, bool)
     lead, (y, x) = _flat(array.shape[:-2], at[:-2]), at[-2:]
@@ -152,7 +159,7 @@ def _at(index: Index, here: Grids) -> Any:
     return OPERATORS[index.op](*(_at(part, here) for part in index.args))
 
 
-def _flat(shape: Sequence[int], at: Sequence[np.ndarray]) -> np.ndarray | int:
+def _flat(shape: Sequence[int], at: Sequence[np.ndarray]) -> Any:
     """Row-major numbers of elements, which may lie outside of the plane."""
     number: Any = 0
     for length, one in zip(shape, at, strict=True):

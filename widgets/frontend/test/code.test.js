@@ -20,7 +20,8 @@ test("spans that overlap, run over the end or turn back lose no letter", () => {
 });
 
 test("of a docstring the first line stays, and one that is short is not folded", () => {
-    const lines = ['"""What it does.', "", "A picture.", '"""', "x = 1", '"""one line"""', "def f():", '    """Two', '    """'];
+    const long = ['"""What it does.', "", "A picture.", '"""'];
+    const lines = [...long, "x = 1", '"""one line"""', "def f():", '    """Two', '    """'];
 
     assert.deepEqual(folds(lines), [[0, 3]]);
     assert.deepEqual(folds(['"""It never', "ends", "here"]), []);

@@ -33,7 +33,10 @@ export const explore = {
     name: "explore",
     title: "Explore",
     about: "The same computation from several sides. Click a box of the graph: its lines and its steps light up.",
-    keys: [["Tab", "on to the next button or pane; each pane has keys of its own, and its table"], ["p", "kernels, or the tape"], ["l", "what outlines mean"]],
+    keys: [
+        ["Tab", "on to the next button or pane; each pane has keys of its own, and its table"],
+        ["p", "kernels, or the tape"], ["l", "what outlines mean"],
+    ],
     draw: (context) => new Explorer(context),
 };
 

@@ -207,7 +207,8 @@ class Panel {
         else if (event.key === "s") void (event.repeat || this.oneStep());
         else if (event.key === "m") this.layers.choose(this.layers.at);
         else if (event.key === "l") this.look.turn();
-        else if (event.key === "ArrowUp" || event.key === "ArrowDown") this.layers.walk(event.key === "ArrowUp" ? -1 : 1);
+        else if (event.key === "ArrowUp") this.layers.walk(-1);
+        else if (event.key === "ArrowDown") this.layers.walk(1);
         else if (event.key === "Enter") void this.open();
         else if (event.key === "Escape" && this.tape) this.shut();
         else return false;
@@ -306,7 +307,8 @@ class Panel {
         });
         if (wide) this.marks(plane);
         plane.root.addEventListener("click", (event) => this.click(event, plane, x));
-        holder.append(plane.root, wide && columns.length < 2 ? "" : legend(columns), note ? h("p", "jt-plot-note", note) : "");
+        const names = wide && columns.length < 2 ? "" : legend(columns);
+        holder.append(plane.root, names, note ? h("p", "jt-plot-note", note) : "");
         this.plots.push(plane);
     }
 

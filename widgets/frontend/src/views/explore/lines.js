@@ -42,7 +42,8 @@ export class Lines {
         const told = wanted.slice(0, FEW).map((node) => {
             const value = values[`${node?.id}`];
             const shape = `${shapeText(node?.shape ?? [])} ${node?.dtype}`;
-            return [h("b", {}, node?.name || "result"), value?.count === 1 ? ` = ${numberText(value.mean)}` : ` ${shape}`];
+            const words = value?.count === 1 ? ` = ${numberText(value.mean)}` : ` ${shape}`;
+            return [h("b", {}, node?.name || "result"), words];
         });
         return h("p", "jt-explore-answer", told.flatMap((words, k) => (k ? [", ", ...words] : words)));
     }

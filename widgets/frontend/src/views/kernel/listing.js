@@ -19,7 +19,8 @@ c: numbers of your program, out: arrays that are stored.`;
 /** @typedef {{nodes: number[], line: number | null}} Picked */
 /** @typedef {{point: (picked: Picked | null) => void, keep: (picked: Picked) => void}} Hear */
 /** @typedef {{element: HTMLElement, light: (what: Selection) => void, lit: (what: Selection) => number[],
- *     reveal: (line: number | undefined) => void, isFolded: (line: number) => boolean, asked: (where: string) => {nodes: number[]}}} Annotated */
+ *     reveal: (line: number | undefined) => void, isFolded: (line: number) => boolean,
+ *     asked: (where: string) => {nodes: number[]}}} Annotated */
 
 /**
  * @param {Kernel} kernel

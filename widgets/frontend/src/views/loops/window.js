@@ -236,5 +236,6 @@ function classes(...words) {
 
 /** @param {string} words @param {HTMLElement[][]} rows */
 function table(words, rows) {
-    return h("table", "jt-loops-grid", h("caption", {}, words), h("tbody", {}, rows.map((cells) => h("tr", {}, cells))));
+    const body = h("tbody", {}, rows.map((cells) => h("tr", {}, cells)));
+    return h("table", "jt-loops-grid", h("caption", {}, words), body);
 }

@@ -1,7 +1,7 @@
 // Layers: the gradient norm of each module, and how far its update moves it, in the step that is looked at.
 //
-// A row is a button: it gives its module a line in the charts, or takes the line away. Of many modules those with a line
-// are listed at first.
+// A click on a row gives its module a line in the charts, or takes the line away. Of many modules those with a line are
+// listed at first.
 
 /** @import { Context } from "../../types.js" */
 /** @import { Row, Section } from "./model.js" */

@@ -53,7 +53,8 @@ export function spikeAt({ clientX, clientY }, plane) {
 export function upwards(title, kind, numbers) {
     if (kind === "log") return axis("log", numbers, title);
     const share = (/** @type {number} */ value) => `${numberText(value * 100)} %`;
-    const least = kind === "accuracy" ? [0, 1] : kind === "share" ? [0, 0.1] : [0]; // where no unit is dead, the axis ends at 10 %
+    const ends = { accuracy: [0, 1], share: [0, 0.1] }; // where no unit is dead, the axis ends at 10 %
+    const least = kind === "loss" ? [0] : ends[/** @type {"share"} */ (kind)];
     return axis("linear", [...numbers, ...least], title, kind === "loss" ? numberText : share);
 }
 

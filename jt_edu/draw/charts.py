@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from jt_edu.draw.chart import Axis, Chart, Dot, Line, Note, axis, figure, letters
@@ -79,13 +80,34 @@ def dot_size(milliseconds: float, longest: float) -> float:
 def training(summary: str, section: Mapping[str, Any]) -> str:
     """Loss, then gradient norms and update / weight by module, then dead units, over the steps."""
     rows = section["rows"]
-    charts = [_over_steps(rows, "loss", [("loss", [row["loss"] for row in rows])], spikes=True)]
+    checks = section.get("checks", [])
+    charts = [_losses(rows, checks)]
+    right = [(check["step"], check["accuracy"]) for check in checks if check["accuracy"] is not None]
+    charts += [_accuracy(rows, right)] if right else []
     for key, title in (("gradient", "gradient norm"), ("ratio", "update / weight")):
         lines = [(name, [row[key][k] for row in rows]) for k, name in chosen(section["modules"])]
         charts += [_over_steps(rows, title, lines, kind="log")] if lines else []
     dead = [(name, [row["dead"][k] for row in rows]) for k, name in chosen(section["units"])]
     charts += [_over_steps(rows, "dead units", dead, words=lambda share: f"{figure(share * 100)} %")] if dead else []
     return draw(charts, summary)
+
+
+def _losses(rows: Sequence[Mapping[str, Any]], checks: Sequence[Mapping[str, Any]]) -> Chart:
+    """The loss of each step, and that of validation."""
+    chart = _over_steps(rows, "loss", [("loss", [row["loss"] for row in rows])], spikes=True)
+    found = [(check["step"], check["loss"]) for check in checks if not isinstance(check["loss"], str)]
+    if not found:
+        return chart
+    values = [0.0, *(v for v in [row["loss"] for row in rows] + [y for _, y in found] if not isinstance(v, str))]
+    (line,), y = chart.lines, axis("linear", values, "loss", figure)
+    return replace(chart, y=y, lines=[replace(line, name="training"), Line(found, "s1", "validation")])
+
+
+def _accuracy(rows: Sequence[Mapping[str, Any]], found: Sequence[tuple[int, float]]) -> Chart:
+    y = axis("linear", [0.0, 1.0], "accuracy", lambda share: f"{figure(share * 100)} %")
+    return Chart(
+        Axis("linear", 0, max([1, *(row["step"] for row in rows)]), "step"), y, [Line(found, "s0")], height=210
+    )
 
 
 def chosen(names: Sequence[str]) -> list[tuple[int, str]]:

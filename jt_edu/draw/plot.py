@@ -112,7 +112,8 @@ def _place_of(note: Note, x: Place, y: Place) -> tuple[float, float, str]:
 def _dots(chart: Chart, x: Place, y: Place, box: Area) -> Iterator[str]:
     """The largest is drawn first, and chooses the place of its words first."""
     found = sorted((d for d in chart.dots if math.isfinite(x(d.x)) and math.isfinite(y(d.y))), key=lambda d: -d.size)
-    taken = [area for line in chart.lines for area in _along([(x(p), y(q)) for p, q in line.points if q is not None])]
+    lines = [[(x(p), y(q)) for p, q in line.points if q is not None] for line in chart.lines]
+    taken = [area for line in lines for area in _along([place for place in line if all(map(math.isfinite, place))])]
     taken += [words_area(_place_of(note, x, y), note.words) for note in chart.notes]
     places = captions([(x(d.x), y(d.y), d.size * 1.2, cut(d.words, 26)) for d in found], box, taken)
     for dot in found:

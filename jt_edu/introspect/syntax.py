@@ -27,9 +27,16 @@ def classes(source: str) -> tuple[tuple[int, int, int, str], ...]:
             kind = CLASSES.get(token.type, "")
             if token.type == tokenize.NAME:
                 kind = "k" if keyword.iskeyword(token.string) else "d" if before == "def" else ""
-            if kind and token.start[0] == token.end[0]:
-                found.append((token.start[0], token.start[1], token.end[1], kind))
+            found += _pieces(token, kind) if kind else []
             before = token.string
     except (tokenize.TokenError, IndentationError):
         pass  # an unfinished edit has colours as far as it can be read
     return tuple(found)
+
+
+def _pieces(token: tokenize.TokenInfo, kind: str) -> list[tuple[int, int, int, str]]:
+    """The part of a token in each of its lines: a docstring has many."""
+    (first, begin), rows = token.start, token.string.split("\n")
+    starts = [begin, *[0] * (len(rows) - 1)]
+    pairs = enumerate(zip(starts, rows, strict=True), first)
+    return [(line, start, start + len(row), kind) for line, (start, row) in pairs if row]

@@ -27,6 +27,7 @@ from jt_edu.base.context import current
 from jt_edu.base.errors import ArgumentError
 from jt_edu.codegen.emit_python import Source
 from jt_edu.ir.node import Node
+from jt_edu.lens import windows
 from jt_edu.lens.conv_formulas import sums_of
 from jt_edu.lens.line_tracer import Moment, Recorder, Watch
 from jt_edu.runtime.conv_step import OWN
@@ -55,6 +56,7 @@ class Steps:
     estimated_steps: int  # how many there are in all
     note: str = ""
     error: str = ""
+    window: dict[str, Any] | None = None  # over an image, if it has one: see windows.py
 
     @property
     def complete(self) -> bool:
@@ -84,7 +86,7 @@ class Steps:
         return {
             "source": self.source, "lines": [list(x) for x in self.lines], "arrays": arrays, "names": names,
             "steps": len(self.moments), "about": self.estimated_steps, "complete": self.complete, "note": self.note,
-            "error": self.error, "codes": codes, "numbers": numbers,
+            "error": self.error, "codes": codes, "numbers": numbers, "window": self.window,
         }, cells  # fmt: skip
 
     def _picture(self, number: int, watch: Watch) -> dict[str, Any]:
@@ -112,13 +114,20 @@ def step_through(plan: Plan, order: Sequence[Node], number: int, most: int = MOS
     recorder, kernel = Recorder(most), define(source, NAME)
     names = kernel.__code__.co_varnames[2:]  # those that the text uses
     arguments = _arguments(plan, step, arrays, order, recorder, names)
+    window = _window_of(step, order, arrays)  # before the kernel runs: it may write into what it reads
     recorder.run(kernel, span, arguments)
     done, count = recorder.ended and not recorder.error, len(recorder.moments)
     steps = count if done else max(count + 1, _estimate(source, span, arguments))
     if any(watch.first.dtype.kind == "c" for watch in recorder.arrays):
         note = f"{note} {COMPLEX}".strip()
     known = tuple((line, order[slot].id) for line, slot in lines)
-    return Steps(source.text, known, recorder.arrays, recorder.moments, steps, note, recorder.error)
+    return Steps(source.text, known, recorder.arrays, recorder.moments, steps, note, recorder.error, window)
+
+
+def _window_of(step: Step, order: Sequence[Node], arrays: Sequence[Any]) -> dict[str, Any] | None:
+    known = {node.id: array for node, array in zip(order, arrays, strict=True) if array is not None}
+    slots = sorted({slot for _, slot in step.lines} | set(step.outputs))
+    return windows.find([order[slot] for slot in slots], lambda node: known.get(node.id))
 
 
 def _to_run(step: Step) -> tuple[Source, Sequence[tuple[int, int]], int, str]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import statistics
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +31,8 @@ from jt_edu.base.trace import plain
 from jt_edu.draw.chart import figure
 from jt_edu.introspect.explain import in_words
 from jt_edu.ir.node import Node
+from jt_edu.lens.loss_spikes import NEAR, SPIKE, is_spike
+from jt_edu.lens.validation import measured
 from jt_edu.nn.activation import ReLU, ReLU6
 from jt_edu.nn.module import Module
 from jt_edu.ops.create import zeros
@@ -44,13 +45,6 @@ Loss = Callable[..., Var]
 Row = dict[str, Any]
 
 SUMS = ("gradient", "weight", "update")  # of squares, for each parameter
-NEAR, ENOUGH = 20, 8  # losses before a step that it is compared with, and how many are needed
-FAR, LEAST = 6.0, 0.5  # robust deviations, and the part of the median, that a spike is above the median
-SPIKE = (
-    f"A spike is a loss that is no finite number, or more than {FAR:g} robust deviations (1.4826 times the median "
-    f"distance from the median) and more than {LEAST:.0%} above the median of the {NEAR} losses before it. "
-    "Of losses that stay up only the first is one."
-)
 DEAD = (
     "A unit of a ReLU module (a channel of images, a feature of anything else) is dead in a step if its output is 0 "
     "for the whole batch. Only modules are seen: relu called as a function has no hook."
@@ -89,6 +83,9 @@ class Training:
     scheduler: Any = None  # something with a method step()
     keep: int = 16  # last steps that can be gone back to, and as many spikes
     keep_bytes: int = 256 << 20  # for all of them together
+    validation: Iterable[Any] | None = None  # batches that are not trained on
+    accuracy: Loss | None = None  # of a batch of them, as a share
+    checks: list[Row] = field(default_factory=list)  # what validation gave, and after how many steps
     rows: list[Row] = field(default_factory=list)
     kept: OrderedDict[int, Kept] = field(default_factory=OrderedDict)
     done: int = 0
@@ -135,6 +132,7 @@ class Training:
     def _next(self) -> tuple[Any, ...]:
         batch = next(self._left, None)
         if batch is None:
+            self.validate()
             self._left, self.epoch = iter(self.batches), self.epoch + 1
             batch = next(self._left, None)
         if batch is None:
@@ -143,6 +141,16 @@ class Training:
                 "a list or a DataLoader; a generator can be gone through once",
             )  # fmt: skip
         return tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
+
+    def validate(self) -> None:
+        """Loss and accuracy on the batches for validation, once after a step: after each epoch, and at the end."""
+        if self.validation is None or not self.done or (self.checks and self.checks[-1]["step"] == self.done):
+            return
+        found = measured(self.model, self.loss, self.validation, self.accuracy)
+        named = {name: None if value is None else _short(value) for name, value in found.items()}
+        self.checks.append({"step": self.done, **named})
+        if len(self.checks) > MOST:
+            del self.checks[1::2]
 
     def _forward(self, batch: tuple[Any, ...]) -> Var:
         self._seen = []
@@ -216,7 +224,7 @@ class Training:
             "gradient": [_short(math.sqrt(t["gradient"])) for t in moved],
             "ratio": [_short(math.sqrt(t["update"] / t["weight"])) if t["weight"] else None for t in moved],
             "dead": [known.get(name) for name in self.units],
-            "spike": is_spike(loss, [row["loss"] for row in self.rows[-NEAR:]]),
+            "spike": is_spike(loss, [r["loss"] for r in self.rows[-NEAR:]], *[r["loss"] for r in self.rows[:1]]),
         }
 
     # going back
@@ -285,28 +293,6 @@ def dead_share(out: Var) -> Var:
     return (most <= 0).float().mean()
 
 
-def is_spike(loss: float, before: Sequence[Any]) -> bool:
-    """Whether a loss is a spike beside the losses before it: see `SPIKE`.
-
-    Example:
-        >>> is_spike(3.0, [1.0, 1.1, 0.9, 1.0, 1.1, 0.9, 1.0, 1.0]), is_spike(float("nan"), [])
-        (True, True)
-    """
-    if not math.isfinite(loss):
-        return True
-    stays = _stands_out(before[-1], before[:-1]) and loss <= (1 + LEAST) * before[-1] if before else False
-    return _stands_out(loss, before) and not stays
-
-
-def _stands_out(loss: Any, before: Sequence[Any]) -> bool:
-    near = [x for x in before if isinstance(x, float) and math.isfinite(x)]
-    if len(near) < ENOUGH or not isinstance(loss, float):
-        return False
-    middle = statistics.median(near)
-    deviation = 1.4826 * statistics.median([abs(x - middle) for x in near])
-    return loss > middle + max(FAR * deviation, LEAST * abs(middle))
-
-
 def thinned(rows: Sequence[Row], most: int) -> list[Row]:
     """At most half of `most` rows: of `most` / 8 equal stretches of steps the first, the last, the least, the largest.
 
@@ -348,6 +334,11 @@ def _zero(p: Var) -> Var:
     return zeros((), dtype="float64" if p.dtype == "float64" else "float32").stop_grad()
 
 
+def _told(check: Row) -> str:
+    right = "" if check["accuracy"] is None else f", accuracy {figure(check['accuracy'])}"
+    return f"loss {figure(check['loss'])}{right}"
+
+
 def _short(number: float) -> float | str:
     """Seven digits, which is what a 32-bit float has; a number that is not finite as text."""
     return plain(float(f"{number:.7g}"))
@@ -362,6 +353,10 @@ def _check(t: Training) -> None:
         raise ArgumentError("the third argument is a function loss(model, *batch)", type(t.loss).__name__)
     if not isinstance(t.batches, Iterable):
         raise ArgumentError("the fourth argument goes over batches", type(t.batches).__name__, "a DataLoader or a list")
+    if t.validation is not None and not isinstance(t.validation, Iterable):
+        raise ArgumentError("validation goes over batches", type(t.validation).__name__, "a DataLoader or a list")
+    if t.accuracy is not None and (t.validation is None or not callable(t.accuracy)):
+        raise ArgumentError("accuracy is a function for the batches of validation", repr(t.accuracy), "validation=...")
     if t.scheduler is not None and not callable(getattr(t.scheduler, "step", None)):
         raise ArgumentError("a scheduler has a method step()", repr(t.scheduler), "jt.optim.StepLR(optimizer, ...)")
     if not all(isinstance(most, int) and most >= 1 for most in (t.keep, t.keep_bytes)):
@@ -378,7 +373,7 @@ def page_part(t: Training, status: Mapping[str, Any]) -> dict[str, Any]:
     """
     train = {
         "modules": t.modules if t.watches else [], "units": t.units, "rows": list(t.rows), "status": dict(status),
-        "spike": SPIKE, "dead": DEAD,
+        "checks": list(t.checks), "spike": SPIKE, "dead": DEAD,
     }  # fmt: skip
     rule = type(t.optimizer).__name__
     notes = [] if t.watches else [f"{rule} moves parameters by itself: no norms are known."]
@@ -393,6 +388,7 @@ def text(t: Training) -> str:
     rows = [f"{plural(t.done, 'step')} of training, loss {figure(last['loss'])}, {plural(spikes, 'spike')}."]
     rows.append(f"The last {plural(len(t.kept), 'step')} can be opened as a tape: {in_words(t.kept_bytes, 'B')}.")
     rows += ["Of older steps some were left out."] if t.thinned else []
+    rows += [f"Validation after step {c['step']}: {_told(c)}." for c in t.checks[-1:]]
     rows += [f"{'module':<28}{'gradient':>12}{'update/weight':>16}"] if t.watches else []
     parts = zip(t.modules if t.watches else (), last["gradient"], last["ratio"], strict=True)
     rows += [f"{name[:27]:<28}{figure(g):>12}{figure(r):>16}" for name, g, r in parts]

@@ -69,6 +69,8 @@ class Loop:
         self._tell(now=True)
         try:
             await self._run()
+            with self.turn:
+                self.training.validate()
         finally:
             self.running = False
             self._tell(now=True)
@@ -103,7 +105,8 @@ class Loop:
         if now or time.monotonic() - self.told_at >= TELL_EVERY:
             rows = [row for row in self.training.rows if row["step"] > self.told]
             self.told, self.told_at = self.training.done, time.monotonic()
-            self.tell({"rows": rows, "status": self.status(), "units": self.training.units})
+            news = {"units": self.training.units, "checks": self.training.checks}
+            self.tell({"rows": rows, "status": self.status(), **news})
 
     @contextmanager
     def at(self, step: int) -> Iterator[Var]:

@@ -22,6 +22,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import jt_edu as jt
+import jt_widgets as see
 from jt_edu.ir.index_expr import load
 from jt_exercises.tell import tell
 
@@ -206,7 +207,13 @@ print(f"{'the product':<12} {500**3 * 4 / 1e6:6.1f} MB it would take to store a 
 #
 # A convolution slides a small window over an image: `out[y, x] = sum over i, j of image[y + i, x + j] * window[i, j]`.
 # With a stride s and a padding p it reads `image[y * s + i - p, x * s + j - p]`, and 0 outside of the image. Pooling
-# reads the same way, and takes the maximum. Write both, again with `reindex`, `*` and `reindex_reduce` alone.
+# reads the same way, and takes the maximum.
+#
+# At the end of the next cell stands a small convolution. Point at a number of its result: the window that it sees has a
+# frame, and the sum is written out. What lies outside of the image is hatched. **Predict** before you look: which
+# numbers does the last place see?
+#
+# Write both, again with `reindex`, `*` and `reindex_reduce` alone.
 #
 # <details><summary>A hint</summary> Four counters: `lambda y, x, i, j: ...` over the shape (rows, columns, h, w). Then
 # `*` with the window, read as `(i, j)` in the same shape, and `reindex_reduce` into `(y, x)`. </details>
@@ -234,6 +241,9 @@ for size, stride, padding in [(2, 2, 0), (3, 1, 1)]:
     right = jt.max_pool2d(dark[None, None], size, stride, padding)[0, 0].numpy()
     asked = (dark, size, stride, padding)
     tell_built(f"my_max_pool, size {size}, stride {stride}", lambda asked=asked: my_max_pool(*asked), right)
+
+small, edges = jt.array(np.arange(20.0).reshape(1, 1, 4, 5)), jt.array([[[[1.0, 0.0], [0.0, -1.0]]]])
+see.step_kernel(jt.conv2d(small, edges, stride=2, padding=1))
 
 # %% [markdown]
 # ## 6. Their gradients

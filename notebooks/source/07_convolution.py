@@ -18,6 +18,7 @@ from dataclasses import astuple, replace  # noqa: F401 - for your answers
 import numpy as np
 
 import jt_edu as jt
+import jt_widgets as see
 from jt_exercises import convolution as check
 from jt_exercises.timing import least, ratio  # CPU seconds, the least of 15 runs; the quotient of two, in turns
 
@@ -65,6 +66,15 @@ raced
 #
 # ## 2. Exercise 1: im2col, without moving a number
 #
+# First a look at the windows themselves, over a small image. Point at a number of the result, or move there with the
+# arrows: what it sees has a frame, and its sum is written out. **Predict**: with `stride=2`, and with `dilation=2`,
+# which pixels does the place to the right of the first one see? Try other values.
+
+# %%
+small, taps = normal(1, 1, 7, 8), normal(1, 1, 3, 3)
+see.step_kernel(jt.conv2d(small, taps, stride=2, padding=1, dilation=2))
+
+# %% [markdown]
 # Write down for each place the window that it sees, as a column; then the convolution is `weights @ columns`. That is
 # *im2col*. In jt_edu it is one `reindex`: answer with shape (n, c, kh, kw, oh, ow), where element (n, c, i, j, y, x) is
 # what tap (i, j) of place (y, x) looks at, and 0 outside of the image.

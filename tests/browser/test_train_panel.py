@@ -48,7 +48,7 @@ def test_clicks_are_answered_while_a_cell_trains(open_page, lab, record_property
     panel.get_by_role("button", name="Go on").click()
     opened.until(lambda: step_of(panel) > stood + 5, "some more steps")
     opened.execute("notebook:interrupt-kernel")
-    expect(panel.locator(".jt-plot-bar")).to_contain_text("not running")
+    expect(panel.locator(".jt-plot-bar")).to_contain_text("stopped")
     stood = step_of(panel)
     step.click()
     opened.until(lambda: step_of(panel) > stood, "a step")

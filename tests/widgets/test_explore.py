@@ -45,6 +45,88 @@ def test_without_gradients_there_is_no_tape(page_of):
     assert titles(page) == ["Op graph", "Kernels"]
 
 
+# what was asked for, and what it costs
+
+
+def test_it_begins_with_the_loss_and_the_lines_that_asked_for_it(page):
+    assert page.locator(".jt-explore-answer").inner_text().startswith("loss = ")
+    line = page.locator(".jt-explore-line")
+    assert "loss = ((w * 3).exp() + w).sum()" in line.inner_text()
+    assert line.locator("code .jt-m").inner_text() == "3"  # in the colours of an editor
+    assert "operators, 1 kernel" in line.inner_text()
+    above = line.bounding_box()
+    assert all(above["y"] + above["height"] <= box["y"] for box in boxes(page) if box)
+
+    line.click()
+    still(page)
+    for pane in ("graph", "kernel", "tape"):
+        assert page.locator(ON.format(pane)).count() > 0
+
+
+def test_of_many_lines_the_costly_ones_are_shown_and_a_button_shows_all(page_of):
+    x = jt.ones((64, 64))
+    y = x + 1
+    y = y * 2
+    y = y - 3
+    y = (y @ x).exp()
+    y = (y @ x).tanh()
+    y = (y @ x).relu()
+    page = page_of(explore(y.sum()))
+    lines = page.locator(".jt-explore-line:visible")
+
+    few = lines.all_inner_texts()
+    page.get_by_role("button", name="All 7 lines").click()
+
+    assert len(few) <= 4
+    assert sum("@" in text for text in few) == 3
+    assert lines.count() > 4
+
+
+def test_inputs_alone_are_no_line_of_the_model(view):
+    assert [one["text"] for one in view.recording.page["asked"]] == ["loss = ((w * 3).exp() + w).sum()"]
+
+
+@pytest.fixture
+def costs():
+    """A small kernel that runs first, and a large one."""
+    small, large = jt.ones((2, 2)), jt.ones((300, 300))
+    return explore(small.cumsum(0).sum() + (large @ large).sum(), run=False)
+
+
+def test_kernels_come_costliest_first_and_keys_follow_that_order(page_of, costs):
+    page = page_of(costs, viewport={"width": 1000, "height": 800})
+    told = costs.recording.page["kernels"]
+    price = {one["id"]: max(one["bytes"], one["flops"] / 4) for one in told}
+    shown = page.locator(".jt-kernel-choice option").all_inner_texts()
+
+    order = [int(words.split()[0]) for words in shown]
+    assert order == sorted(price, key=lambda one: (-price[one], one))
+    assert order != sorted(order)
+    choice = page.locator(".jt-kernel-choice")
+    assert choice.input_value() == f"{order[0]}"
+    assert "operations" in shown[0]
+    assert "not run" not in "".join(shown)
+
+    page.locator(".jt-kernel-pane").focus()
+    page.keyboard.press("]")
+    assert choice.input_value() == f"{order[1]}"
+
+
+def test_what_outlines_mean_is_there_when_it_is_asked_for_and_takes_no_room_before(page):
+    meanings, sheet = page.locator(".jt-kinds"), page.locator(".jt-explore .jt-sheet")
+    before = sheet.bounding_box()
+    assert not meanings.is_visible()
+
+    page.get_by_role("button", name="Legend").click()
+    assert meanings.is_visible()
+    assert sheet.bounding_box() == before
+    page.locator(PANE.format("graph")).focus()
+    page.keyboard.press("Escape")
+    assert not meanings.is_visible()
+    page.keyboard.press("l")
+    assert meanings.is_visible()
+
+
 def boxes(page):
     return [page.locator(PANE.format(name)).bounding_box() for name in ("graph", "kernel", "tape")]
 

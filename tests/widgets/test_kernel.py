@@ -12,6 +12,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import nn, optim
 from jt_edu.lens.kernel_edit import edited_kernels
+from jt_edu.lens.syntax import classes
 from jt_widgets.kernel import MANY
 from jt_widgets.kernel import kernel as kernel_view
 from tests.chromium import LIMIT
@@ -540,7 +541,7 @@ def test_a_long_list_of_kernels_can_be_scrolled_by_keys_and_a_short_one_is_no_ta
     [
         (0.0136, 5, "13.6 µs (least of 5)", "the least of 5 runs, warm"),
         (0.0136, 1, "13.6 µs (first run)", "one run, the first: cold caches"),
-        (None, 0, "not run", ""),
+        (None, 0, "432 operations", ""),
     ],
 )
 def test_a_time_says_of_how_many_runs_it_is(page_of, twins, ms, runs, words, title):
@@ -561,3 +562,43 @@ def test_in_a_narrow_place_the_kernels_are_a_choice(page_of, twins):
 
     shown = [row.rstrip() for row in page.locator(f"{ROWS} .jt-text").all_text_contents()]
     assert shown == [row.rstrip() for row in twins.recording.page["kernels"][1]["source"].splitlines()]
+
+
+# what is folded
+
+
+@pytest.fixture
+def documented(page_of):
+    """A page with a kernel that begins with a docstring, and is long."""
+    text = '"""What it does.\n\nHow it does it.\n"""\n\n\ndef kernel(lo, hi, a0, out0):\n' + "    x = 1\n" * 120
+    view = kernel_view(jt.array([1.0, 2.0]) * 3)
+    edit = lambda page: page["kernels"][0].update(source=text, classes=classes(text))  # noqa: E731
+    return page_of(html_of(changed(view.recording, edit), view.recording.blocks, "kernel"))
+
+
+def test_a_docstring_is_one_line_until_it_is_unfolded(documented):
+    rows = documented.locator(".jt-code .jt-row")
+    assert rows.nth(0).inner_text().strip().endswith("… 3 more lines")
+    assert not rows.nth(2).is_visible()
+
+    rows.nth(0).get_by_role("button").click()
+    assert rows.nth(2).is_visible()
+    assert rows.nth(2).locator(".jt-s").inner_text() == "How it does it."
+    rows.nth(0).get_by_role("button", name="fold").click()
+    assert not rows.nth(2).is_visible()
+
+
+def test_of_a_long_source_the_beginning_is_shown_and_a_button_shows_all(documented):
+    rows = documented.locator(".jt-code .jt-row")
+    assert documented.locator(".jt-code .jt-row:visible").count() == 80
+
+    documented.locator(".jt-fold").last.click()
+    assert rows.last.is_visible()
+
+
+def test_arrows_step_over_what_is_folded(documented):
+    documented.locator(".jt-kernel-pane").focus()
+    for _ in range(2):
+        documented.keyboard.press("ArrowDown")
+
+    assert documented.locator(".jt-kernel-told").inner_text().startswith("Line 5")

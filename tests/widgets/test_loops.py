@@ -10,7 +10,7 @@ import pytest
 import jt_edu as jt
 from jt_widgets import loops as module
 from jt_widgets.loops import step_kernel
-from tests.widgets.page import stop_clock
+from tests.widgets.page import still, stop_clock
 
 NOW = ".jt-code .jt-row.jt-now"
 
@@ -133,7 +133,6 @@ def test_play_plays_and_with_reduced_motion_makes_one_step(page_of, view):
     page = page_of(view)
     step = page.locator("input[type=range]")
     stop_clock(page)
-    page.keyboard.press("Tab")
     page.keyboard.press("Space")
     page.clock.run_for(2_000)
     assert int(now := step.input_value()) >= 2
@@ -143,7 +142,6 @@ def test_play_plays_and_with_reduced_motion_makes_one_step(page_of, view):
     assert step.input_value() == now
 
     calm = page_of(view, reduced_motion="reduce")
-    calm.keyboard.press("Tab")
     stop_clock(calm)
     calm.keyboard.press("Space")
     calm.clock.run_for(10_000)
@@ -199,3 +197,115 @@ def test_a_link_that_names_no_step_leads_to_the_nearest(page_of, view, link, pla
     shown = page.locator(".jt-loops-place").inner_text()
 
     assert shown.startswith(f"step {place or len(view.steps.moments)} of")
+
+
+# a window over an image
+
+
+def image_of(*shape):
+    return jt.array(np.arange(np.prod(shape)).reshape(shape).astype("float32"))
+
+
+def sums(window):
+    """What the points of a window give, by place."""
+    points = np.array(window["points"]).reshape(-1, 5)
+    pixels = np.array(window["image"]["values"]).reshape(window["image"]["shape"])
+    weights = window["weights"] and np.array(window["weights"]["values"])
+    terms = [[] for _ in range(np.prod(window["out"]))]
+    for place, channel, y, x, weight in points:
+        inside = 0 <= y < pixels.shape[1] and 0 <= x < pixels.shape[2]
+        pixel = pixels[channel, y, x] if inside else 0.0 if window["reducer"] == "add" else -np.inf
+        terms[place].append(pixel * (weights[weight] if weights is not None else 1))
+    return np.array([sum(one) if window["reducer"] == "add" else max(one) for one in terms])
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"stride": 2}, {"padding": 1}, {"dilation": 2}, {"stride": (2, 1), "padding": (0, 2), "dilation": (1, 2)}],
+)
+def test_the_window_of_a_convolution_is_what_it_sums_up(rng, how):
+    image, weights = image_of(1, 2, 6, 7), jt.array(rng.integers(-2, 3, (3, 2, 3, 2)).astype("float32"))
+    y = jt.conv2d(image, weights, **how)
+
+    window = step_kernel(y, steps=10).steps.window
+
+    np.testing.assert_allclose(sums(window), y.numpy().ravel())
+    for name, usual in (("stride", 1), ("padding", 0), ("dilation", 1)):
+        given = how.get(name, usual)
+        assert window[name] == list(given if isinstance(given, tuple) else (given, given))
+
+
+def test_the_windows_of_pooling_and_of_a_convolution_written_with_reindex():
+    image = image_of(1, 1, 5, 6)
+    pooled = jt.max_pool2d(image, 3, 2, padding=1)
+    plane, taps, shape = image_of(5, 6), image_of(2, 3), (4, 4, 2, 3)
+    seen = plane.reindex(shape, lambda y, x, i, j: (y + i, x + j)) * taps.reindex(shape, lambda y, x, i, j: (i, j))
+    own = seen.reindex_reduce("add", (4, 4), lambda y, x, i, j: (y, x))
+
+    window, mine = step_kernel(pooled).steps.window, step_kernel(own).steps.window
+
+    np.testing.assert_allclose(sums(window), pooled.numpy().ravel())
+    assert (window["reducer"], window["weights"]) == ("maximum", None)
+    np.testing.assert_allclose(sums(mine), own.numpy().ravel())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda a: a @ a.transpose(), lambda a: a.sum(1), lambda a: a.exp().sum(0), lambda a: a * 2,
+        lambda a: jt.ones((2, 3, 4)).max(0), lambda a: (jt.ones((2, 3, 4)) * jt.ones((2, 3, 4))).sum(2),
+        lambda a: jt.conv2d(jt.ones((1, 8, 40, 40)), jt.ones((8, 8, 3, 3))),  # too large to be drawn
+    ],
+)  # fmt: skip
+def test_what_does_not_slide_or_is_too_large_has_no_window(make):
+    assert step_kernel(make(image_of(4, 5)), steps=5).steps.window is None
+
+
+@pytest.fixture
+def sliding(page_of):
+    image = image_of(1, 1, 4, 5)
+    weights = jt.array(np.array([[[[1, 2], [3, -4]]]], np.float32))
+    return page_of(step_kernel(jt.conv2d(image, weights, stride=2, padding=1)), reduced_motion="reduce")
+
+
+def framed_numbers(page):
+    return page.locator(".jt-loops-window table").first.locator(".jt-loops-read").all_inner_texts()
+
+
+def test_pointing_at_a_place_frames_what_it_sees_and_writes_the_sum_out(sliding):
+    place = sliding.locator(".jt-loops-window [data-place='4']")
+
+    place.hover()
+    still(sliding)
+
+    assert framed_numbers(sliding) == ["6", "7", "11", "12"]
+    told = sliding.locator(".jt-loops-window + p").inner_text()
+    assert told == "place (1, 1) = 6 × 1 + 7 × 2 + 11 × 3 + 12 × (-4) = 5"
+    assert place.inner_text() == "5"
+    assert sliding.locator(".jt-loops-window .jt-loops-outside").count() == 6 * 6 - 4 * 5
+
+
+def test_arrows_move_the_place_and_padding_counts_as_zero(sliding):
+    sliding.locator(".jt-loops-window [tabindex='0']").focus()
+    assert framed_numbers(sliding) == ["0", "0", "0", "0"]
+
+    sliding.keyboard.press("ArrowDown")
+    sliding.keyboard.press("ArrowRight")
+    still(sliding)
+
+    assert framed_numbers(sliding) == ["6", "7", "11", "12"]
+    assert sliding.evaluate("document.activeElement.dataset.place") == "4"
+    assert "step 1 of" in sliding.locator(".jt-loops-place").inner_text()  # the kernel stays where it is
+
+
+def test_stepping_moves_the_window_to_the_place_that_was_written(sliding):
+    sliding.locator(".jt-loops-source").focus()
+    sliding.keyboard.press("End")
+    still(sliding)
+
+    assert sliding.locator(".jt-loops-window .jt-loops-written").get_attribute("data-place") == "8"
+
+
+def test_anyone_can_use_the_window(sliding, axe, geometry):
+    assert axe(sliding) == []
+    assert geometry(sliding) == []

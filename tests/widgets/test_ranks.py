@@ -284,7 +284,7 @@ def rows(page):
 
 
 def focused(page):
-    page.keyboard.press("Tab")
+    page.locator(".jt-body").focus()
     return page
 
 

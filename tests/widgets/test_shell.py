@@ -35,15 +35,15 @@ def test_a_page_shows_what_was_recorded(page_of, view):
     assert [row[7] for row in shown] == places
 
 
-def test_a_page_has_one_tab_stop(page_of, view):
+def test_tab_goes_to_the_buttons_then_to_the_view_and_out(page_of, view):
     page = page_of(view)
     stops = []
 
-    for _ in range(3):
+    for _ in range(4):
         page.keyboard.press("Tab")
         stops.append(page.evaluate(FOCUSED))
 
-    assert stops == ["jt-body", "jt-page", "jt-body"]  # in, out to the page, in again
+    assert stops == ["jt-button", "jt-button", "jt-body", "jt-page"]
 
 
 def test_keys_of_the_shell(page_of, view):

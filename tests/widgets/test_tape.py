@@ -408,7 +408,7 @@ def opened(page_of, network):
     def open_it(**options):
         view = tape(network.loss, network.leaves)
         page = page_of(view, **options)
-        page.keyboard.press("Tab")
+        page.locator(".jt-body").focus()
         press(page)
         return view, page
 

@@ -5,6 +5,7 @@ import base64
 import itertools
 import json
 import math
+import re
 import threading
 from types import SimpleNamespace
 
@@ -14,7 +15,9 @@ import pytest
 import jt_edu as jt
 from jt_edu import nn
 from jt_edu.lens import training_loop
-from jt_edu.lens.train_monitor import MOST, dead_share, is_spike
+from jt_edu.lens.loss_spikes import is_spike
+from jt_edu.lens.train_monitor import MOST, dead_share
+from jt_edu.lens.validation import measured
 from jt_widgets.train import train_panel
 from tests.widgets.live import finish
 from tests.widgets.page import still
@@ -529,7 +532,7 @@ def test_the_page_shows_the_rows(page_of, trained):
     rows = trained.training.rows
     assert sum(row["spike"] for row in rows) >= 1
 
-    page.keyboard.press("Tab")
+    page.locator(".jt-body").focus()
     page.keyboard.press("End")
     assert page.locator(".jt-plot-detail").inner_text().startswith("Step 30 loss ")
     page.keyboard.press("[")
@@ -627,7 +630,7 @@ def test_what_a_pointer_is_on_stays_until_it_is_up(live, trained):
 
 def test_a_module_is_chosen_by_keys(page_of, trained):
     page = page_of(trained)
-    page.keyboard.press("Tab")
+    page.locator(".jt-body").focus()
     shown = page.locator("tr.jt-plot-shown").count()
 
     page.keyboard.press("ArrowDown")
@@ -679,3 +682,158 @@ def test_all_charts_stand_in_a_notebook_without_a_scroll_bar(live, trained, widt
     shown, high = page.locator(".jt-body").evaluate("body => [body.clientHeight, body.scrollHeight]")
 
     assert shown == high > 620
+
+
+# validation, and how the loss is drawn
+
+
+def right(net, x, y):
+    return (net(x).argmax(1) == y).float().mean()
+
+
+def test_validation_is_measured_after_each_epoch_and_at_the_end_in_eval_mode():
+    modes = []
+
+    def loss(net, x, y):
+        modes.append(net.is_train)
+        return cross_entropy(net, x, y)
+
+    panel = panel_of(loss=loss, validation=batches()[:2], accuracy=right)
+    sent = sent_by(panel)
+
+    finish(panel.train(steps=6))
+
+    checks = panel.training.checks
+    assert [check["step"] for check in checks] == [4, 6]
+    assert modes == [True] * 4 + [False] * 2 + [True] * 2 + [False] * 2
+    assert panel.training.model.is_train
+    with jt.no_grad():
+        net, x, y = panel.training.model, jt.array(np.concatenate(X[:2])), jt.array(np.concatenate(Y[:2]))
+        assert checks[-1]["loss"] == pytest.approx(cross_entropy(net, x, y).item(), rel=1e-5)
+        assert checks[-1]["accuracy"] == pytest.approx(right(net, x, y).item())
+    assert sent[-1]["checks"] == checks
+    assert panel.recording.page["train"]["checks"] == checks
+    assert "validation" in panel.picture_svg()
+    assert "Validation after step 6: loss " in repr(panel)
+
+
+def test_a_batch_counts_as_often_as_it_has_examples():
+    found = measured(jt.nn.Linear(2, 1), lambda net, x, y: jt.array(y), [(jt.ones(3, 2), 1.0), (jt.ones(1, 2), 5.0)])
+
+    assert found == {"loss": 2.0, "accuracy": None}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"validation": 3}, "validation goes over batches; found int"),
+        ({"accuracy": right}, "accuracy is a function for the batches of validation"),
+        ({"validation": [], "accuracy": 5}, "accuracy is a function for the batches of validation"),
+    ],
+)
+def test_what_validation_cannot_take_is_said(settings, words):
+    with pytest.raises(jt.ArgumentError, match=words):
+        panel_of(**settings)
+
+
+def test_validation_over_nothing_is_an_error_that_says_so():
+    with pytest.raises(jt.ArgumentError, match="validation goes over batches; found none"):
+        finish(panel_of(validation=[]).train(steps=1))
+
+
+def test_a_small_jump_near_zero_is_no_spike_and_a_large_one_is():
+    low = [0.001] * 20
+
+    assert is_spike(0.003, low)  # all that is known is its neighbours
+    assert not is_spike(0.003, low, 2.3)
+    assert is_spike(0.1, low, 2.3)
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, asyncio.CancelledError])
+def test_an_interrupt_says_at_which_step_training_stopped_and_not_where_the_code_was(stop):
+    calls = []
+
+    def loss(net, x, y):
+        calls.append(1)
+        if len(calls) == 4:
+            raise stop
+        return cross_entropy(net, x, y)
+
+    panel = panel_of(loss=loss)
+    with pytest.raises(stop) as caught:
+        finish(panel.train(steps=10))
+
+    assert caught.value._render_traceback_() == ["Stopped at step 3 of 10; train(...) goes on."]
+
+
+@pytest.fixture
+def checked():
+    panel = panel_of(validation=batches()[:1], accuracy=right)
+    finish(panel.train(steps=12))
+    return panel
+
+
+def heights(page, line):
+    """The places from top to bottom of a line in the chart of the loss."""
+    path = page.locator(".jt-plot").first.locator(f".jt-plot-line.jt-plot-s{line}").get_attribute("d")
+    return [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", path)]
+
+
+def test_validation_and_accuracy_are_drawn(page_of, checked):
+    page = page_of(checked)
+
+    assert len(heights(page, 1)) == len(checked.training.checks) == 3
+    assert "validation" in page.locator(".jt-plot-legend").first.inner_text()
+    assert page.locator("svg[aria-label^='accuracy over']").count() == 1
+
+
+def test_the_loss_can_be_smoothed_and_both_lines_are_seen(page_of, checked):
+    page = page_of(checked)
+    before = heights(page, 0)
+
+    slider = page.get_by_role("slider", name="smoothing of the loss")
+    slider.focus()
+    page.keyboard.press("End")
+    still(page)
+
+    jumps = lambda line: sum(abs(a - b) for a, b in itertools.pairwise(line))  # noqa: E731
+    assert heights(page, 9) == before
+    assert jumps(heights(page, 0)) < jumps(before) / 2
+    assert page.locator(".jt-plot-detail strong").inner_text() == "Step 12"  # the key moved the slider alone
+
+
+def test_the_loss_has_a_log_scale_if_one_wants(page_of, checked):
+    page = page_of(checked)
+    ticks = lambda: page.locator(".jt-plot").first.locator(".jt-plot-tick").all_text_contents()  # noqa: E731
+    linear = ticks()
+    assert linear[0] == "0"
+
+    page.locator(".jt-body").focus()
+    page.keyboard.press("l")
+    still(page)
+
+    assert page.get_by_role("button", name="Log scale").get_attribute("aria-pressed") == "true"
+    assert ticks() != linear
+
+
+def test_of_many_modules_those_with_a_line_are_listed_until_all_are_asked_for(page_of):
+    net = jt.nn.Sequential(*(jt.nn.Linear(2, 2) for _ in range(20)))
+    panel = train_panel(
+        net, jt.optim.SGD(net.parameters(), 0.1), lambda net, x: (net(x) ** 2).mean(), [(jt.ones(3, 2),)]
+    )
+    panel.step()
+    page = page_of(panel)
+    rows = page.locator(".jt-plot-layers tbody tr:visible")
+    assert rows.count() == 6
+
+    page.get_by_role("button", name="All 20 modules").click()
+    assert rows.count() == 20
+
+
+def test_gradients_of_zero_have_no_place_on_a_log_scale_and_spoil_no_picture():
+    panel = panel_of(loss=lambda net, x, y: cross_entropy(net, x, y) * 0.0)
+    panel.step()
+    panel.step()
+
+    assert panel.training.rows[-1]["gradient"] == [0.0, 0.0]
+    assert "gradient norm" in panel.picture_svg()

@@ -1,4 +1,4 @@
-"""Explore: graph, kernels and tape of one computation side by side, linked.
+"""Explore: the learner's lines on top; graph, kernels and tape of what they ask for side by side, linked.
 
 explore(loss)      with its gradients, if it has some
 explore(y, z)      graph and kernels of any Vars
@@ -6,16 +6,22 @@ explore(y, z)      graph and kernels of any Vars
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from jt_edu.base.errors import GradientError
 from jt_edu.ir.meta_ops import SOURCE
 from jt_edu.lens.isolated_run import check_vars
 from jt_edu.lens.recording import Recording, recording
+from jt_edu.lens.syntax import classes
 from jt_edu.lens.tape import HISTORY_GONE, SHOW_IT_EARLIER, leaves_of, record_tape
 from jt_edu.variable.var import Var
 from jt_widgets.kernel import KernelView
 from jt_widgets.tape import checked
+
+WHERE = re.compile(r"(.*?:\d+): (.*)", re.DOTALL)  # a file, or "cell", and the number of a line; the line
+LEAVES = ("source", "constant", "index")
 
 
 class Explore(KernelView):
@@ -36,7 +42,8 @@ class Explore(KernelView):
 
     def show_again(self, recording: Recording) -> None:
         """Show another recording of the same graph, with the tape, which stays the same."""
-        super().show_again(recording.with_page(tape=self._tape) if self._tape else recording)
+        more = {"tape": self._tape} if self._tape else {}
+        super().show_again(recording.with_page(asked=_asked(recording.page["graph"]["nodes"]), **more))
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
         """What one of the three asks: see the views `graph`, `kernel` and `tape`."""
@@ -64,6 +71,17 @@ def explore(*wanted: Var, run: bool | None = None, **state: Any) -> Explore:
         ['graph', 'kernels', 'tape']
     """
     return Explore(*wanted, run=run, **state)
+
+
+def _asked(nodes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The learner's lines, each with the nodes that it asked for; not those that only make what goes in."""
+    lines: dict[str, list[int]] = {}
+    for node in nodes:
+        if node["where"] and not node["gradient"] and node["kind"] not in LEAVES and node.get("input") is None:
+            lines.setdefault(node["where"], []).append(node["id"])
+    found = ((WHERE.fullmatch(where), where, ids) for where, ids in lines.items())
+    told = [(match[1] if match else "", match[2] if match else where, ids) for match, where, ids in found]
+    return [{"where": w, "text": text, "classes": classes(text), "nodes": ids} for w, text, ids in told]
 
 
 def _without_tape(told: Recording, why: str) -> Recording:

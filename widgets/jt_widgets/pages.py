@@ -93,6 +93,11 @@ def briefly(*words: str, go_on: bool = False) -> Iterator[None]:
             sys.stdout.write(f"{type(error).__name__}: {error}\n")
             return
         if not hasattr(error, "_render_traceback_"):
-            told = list(words) or [f"{type(error).__name__}: {error}"]
-            error._render_traceback_ = lambda: told  # type: ignore[union-attr]
+            say_instead(error, *(words or [f"{type(error).__name__}: {error}"]))
         raise
+
+
+def say_instead(error: BaseException, *words: str) -> BaseException:
+    """Let IPython show these words of an error, and not the way to it. Returns the error."""
+    error._render_traceback_ = lambda: list(words)  # type: ignore[attr-defined]
+    return error

@@ -393,6 +393,12 @@ def test_an_unfinished_source_has_colours_as_far_as_it_can_be_read():
     assert (1, 0, 3, "k") in classes("def kernel(lo, hi:\n    x = (")
 
 
+def test_a_text_over_several_lines_has_its_colour_in_each_of_them():
+    found = classes('"""A docstring.\n\n    More.\n"""\nx = 1\n')
+
+    assert [span for span in found if span[3] == "s"] == [(1, 0, 15, "s"), (3, 0, 9, "s"), (4, 0, 3, "s")]
+
+
 @pytest.fixture
 def negated():
     """A sum whose kernel is edited to take away what it should add; the Var, and the edit."""

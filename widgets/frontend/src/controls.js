@@ -1,9 +1,10 @@
 // Controls: what do views share that a reader presses or is told?
 //
-//     button(words, title, act)     a button, with its key in its title: it is no Tab stop
+//     button(words, title, act)     a button, with its key in its title
 //     tab(words, title, act, on)    one of several that share a place
 //     press(button, on)             shown as pressed, or not
 //     isWritten(event)              whether a key is written into a field
+//     isPressed(event)              whether a key is meant for the button, the list or the slider that has the focus
 //     walkButtons(panel, key)      arrows from button to button of a panel
 //     alone(event)                  whether a key was pressed without Ctrl, Cmd and Alt
 //     named(words), soft(words)     a heading, a remark
@@ -26,7 +27,7 @@ import { h } from "./dom.js";
  * @returns {HTMLButtonElement}
  */
 export function button(words, title, act, more = {}) {
-    const look = { class: "jt-button", type: "button", tabindex: -1, title: title || null, ...more };
+    const look = { class: "jt-button", type: "button", title: title || null, ...more };
     return h("button", { ...look, onclick: act }, words);
 }
 
@@ -47,6 +48,17 @@ export function tab(words, title, act, on = false) {
  */
 export function isWritten({ target }) {
     return target instanceof Element && target.matches("input, textarea, select, [contenteditable]");
+}
+
+/**
+ * Whether a key does something with the control that has the focus: presses a button, moves a slider, opens a list. A
+ * mark in a picture, which arrows lead to and which is no Tab stop, leaves its keys to its view.
+ * @param {KeyboardEvent} event
+ */
+export function isPressed({ target, key }) {
+    if (!(target instanceof HTMLElement) || target.tabIndex < 0) return false;
+    if (target.matches("button")) return key === "Enter" || key === " ";
+    return target.matches("select, input[type=range]") && /^(Arrow|Home|End|Page|Enter| )/.test(key);
 }
 
 /**

@@ -57,9 +57,14 @@ const LOOPS = {
     lines: ["pair"],
     arrays: [of({ string: "name role dtype", number: "node shape[]", pair: "corner size block" })],
 };
+const PLANES = of({ number: "shape[]", figure: "values[]" });
+const WINDOW = {
+    ...of({ string: "reducer", number: "stride[] padding[] dilation[] out[] points[]" }), image: PLANES,
+};
 const ROW = of({ number: "step epoch ms", figure: "loss lr gradient[] ratio[] dead[]", boolean: "spike" });
 const TRAIN = {
     ...of({ string: "modules[] units[] spike dead" }), rows: [ROW],
+    checks: [of({ number: "step", figure: "loss accuracy" })],
     status: of({ number: "done planned? left_ms? kept_bytes thinned kept[]", boolean: "running paused" }),
 };
 const LIFETIMES = {
@@ -82,7 +87,9 @@ const RANKS = {
         measured: [of({ string: "name", number: "size nanos" })],
     }],
 };
+const ASKED = [of({ string: "where text", list: "classes[]", id: "nodes[]" })];
 const PARTS = {
+    asked: ASKED,
     tape: TAPE, loops: LOOPS, train: TRAIN, lifetimes: LIFETIMES, code: { edits: {}, machine: {} },
     ranks: RANKS, roofline: { ways: { fused: ROOF }, machine: of({ number: "bandwidth flops" }) },
 };
@@ -113,6 +120,8 @@ export function fit(page) {
         if (most > MOST.nodes) throw tooMany(most, "rows in its tape", MOST.nodes);
     }
     if (page.loops) walk(page.loops);
+    const sliding = page.loops?.window;
+    if (sliding) look(sliding, sliding.weights ? { ...WINDOW, weights: PLANES } : WINDOW, "document.loops.window", ids);
     const other = page.roofline?.ways.unfused;
     if (other) look(other, ROOF, "document.roofline.ways.unfused", ids);
     if (page.lifetimes?.unfused) look(page.lifetimes.unfused, LIFETIMES, "document.lifetimes.unfused", ids);

@@ -5,8 +5,9 @@
 //     notes
 //     the view's body, or its table, or the help card
 //
-// The body (or the table in its place) is the one Tab stop: each button has a key. A click anywhere else, on the
-// heading or a note, gives the focus to the whole. Nothing here knows pages or Python.
+// The body (or the table in its place) hears the keys of the view; every button, list and slider is a Tab stop, too. A
+// click anywhere else, on the heading or a note, gives the focus to the whole. Nothing here knows
+// pages or Python.
 
 /** @import { Drawn, ViewKind } from "./types.js" */
 

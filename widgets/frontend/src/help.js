@@ -4,7 +4,10 @@ import { button } from "./controls.js";
 import { h } from "./dom.js";
 
 /** @type {[string, string][]} */
-const COMMON = [["t", "the same as a table"], ["?", "this card"], ["Esc", "back"], ["Tab", "on to the next view"]];
+const COMMON = [
+    ["t", "the same as a table"], ["?", "this card"], ["Esc", "back"],
+    ["Tab", "on to the next button, then to the next view"],
+];
 
 /**
  * The card of a view, hidden and without keys at first.

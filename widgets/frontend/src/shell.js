@@ -11,7 +11,7 @@
 
 import { makeAsk } from "./ask.js";
 import { makeBus, newUid } from "./bus.js";
-import { alone, isWritten, soft, textOf } from "./controls.js";
+import { alone, isPressed, isWritten, soft, textOf } from "./controls.js";
 import { decode } from "./document.js";
 import { clear } from "./dom.js";
 import { Frame } from "./frame.js";
@@ -71,6 +71,8 @@ class Shell {
         this.again = () => void this.load();
         for (const name of WHAT_IS_SHOWN) model.on(name, this.again);
         const { root } = this.frame;
+        this.end = new AbortController();
+        if (!around.live) document.addEventListener("keydown", (event) => this.unfocused(event), this.end);
         root.addEventListener("focusin", (event) => this.keepKeys(event));
         root.addEventListener("keydown", (event) => this.key(event));
         for (const name of ["click", "keydown"]) root.addEventListener(name, () => this.keepFocus());
@@ -176,8 +178,17 @@ class Shell {
     /** @param {KeyboardEvent} event */
     key(event) {
         if (event.defaultPrevented || event.key === "Tab") return;
+        if (isPressed(event)) return event.stopPropagation();
         if (this.viewKey(event) || this.commonKey(event)) event.preventDefault();
         event.stopPropagation();
+    }
+
+    /**
+     * A page of one view means the view by every key, also before anything on it was clicked.
+     * @param {KeyboardEvent} event
+     */
+    unfocused(event) {
+        if (event.target === document.body) this.key(event);
     }
 
     /** @param {KeyboardEvent} event */
@@ -237,6 +248,7 @@ class Shell {
     close() {
         this.loads += 1;
         clearTimeout(this.waiting);
+        this.end.abort();
         this.endView();
         this.frame.close();
         this.state.close();

@@ -189,7 +189,7 @@ export interface Loops {
     note: string;
     error: string;
     codes: number[];
-    numbers: Figure[];
+    numbers: Figure[]; window?: import("./views/loops/window.js").Told | null;
 }
 
 export interface TrainRow {
@@ -282,7 +282,7 @@ export interface Page {
     peak: number;
     predicted_peak: number;
     /** What single views add; fit.js checks it. */
-    tape?: Tape;
+    asked?: import("./views/explore/lines.js").Asked[]; tape?: Tape;
     loops?: Loops;
     train?: Train;
     lifetimes?: Lifetimes;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pieces } from "../src/code.js";
+import { folds, pieces } from "../src/code.js";
 import { colours } from "../src/heat.js";
 
 test("a line falls into its pieces and nothing is lost", () => {
@@ -17,6 +17,21 @@ test("spans that overlap, run over the end or turn back lose no letter", () => {
     const odd = [[1, 0, 4, "k"], [1, 2, 9, "s"], [1, 5, 5, "m"], [1, 6, 99, "c"]];
 
     assert.equal(pieces("abcdefgh", odd).map(([text]) => text).join(""), "abcdefgh");
+});
+
+test("of a docstring the first line stays, and one that is short is not folded", () => {
+    const long = ['"""What it does.', "", "A picture.", '"""'];
+    const lines = [...long, "x = 1", '"""one line"""', "def f():", '    """Two', '    """'];
+
+    assert.deepEqual(folds(lines), [[0, 3]]);
+    assert.deepEqual(folds(['"""It never', "ends", "here"]), []);
+});
+
+test("of a long source so many lines are shown, docstrings counted as one, and a few more are no fold", () => {
+    const lines = ['"""a', "b", 'c"""', ...Array.from({ length: 20 }, (_, k) => `x${k}`)];
+
+    assert.deepEqual(folds(lines, 8), [[0, 2], [9, 22]]);
+    assert.deepEqual(folds(lines, 20), [[0, 2]]);
 });
 
 test("numbers of one sign run from dark to light, of both around grey", () => {

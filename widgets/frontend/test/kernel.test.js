@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { byCost } from "../src/views/kernel/cost.js";
 import { links } from "../src/views/kernel/links.js";
 
 const SOURCE = `def kernel(lo, hi, n0, a0, a1, out0):
@@ -62,4 +63,13 @@ test("every line of code leads to nodes, and back", () => {
         assert.ok(at.length, found.rows[number]);
         assert.ok(at.every((id) => found.linesOf(id).length));
     }
+});
+
+test("the costliest kernel comes first: by its time, else by what it moves and computes", () => {
+    const known = [{ bytes: 10, flops: 0 }, { bytes: 1, flops: 4000 }, { bytes: 50, flops: 9 }];
+    const rows = known.map((one) => ({ ms: null, ...one }));
+
+    assert.deepEqual(byCost(rows), [1, 2, 0]);
+    assert.deepEqual(byCost([{ ms: 1, bytes: 9, flops: 9 }, { ms: 3, bytes: 1, flops: 1 }]), [1, 0]);
+    assert.deepEqual(byCost([{ ms: 0, bytes: 0, flops: 0 }, { ms: 0, bytes: 0, flops: 0 }]), [0, 1]);
 });

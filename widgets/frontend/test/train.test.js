@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { evenly, gathered, joined, said, sectionOf, tableOf } from "../src/views/train/model.js";
+import { evenly, gathered, isStopped, joined, said, sectionOf, smoothed, tableOf } from "../src/views/train/model.js";
 
 const STATUS = {
     done: 0, planned: 0, running: false, paused: false, left_ms: null, kept: [], kept_bytes: 0, thinned: 0,
@@ -60,4 +60,18 @@ test("spikes that stand too near share a mark, of the one that can be opened or 
 
     assert.deepEqual(steps([]), [[12, 11, 10], [40]]);
     assert.deepEqual(steps([10]), [[10, 12, 11], [40]]);
+});
+
+test("the first numbers of a running mean are not pulled to 0, and what is no number is left out", () => {
+    assert.deepEqual(smoothed([[1, 4], [2, 4], [3, "nan"], [4, 4]], 0.9).map(([step]) => step), [1, 2, 4]);
+    assert.ok(smoothed([[1, 4], [2, 4]], 0.9).every(([, value]) => Math.abs(Number(value) - 4) < 1e-9));
+    assert.deepEqual(smoothed([[1, 4], [2, 8]], 0), [[1, 4], [2, 8]]);
+});
+
+test("a training that ended early is stopped, and one that is paused is not", () => {
+    const status = { running: false, paused: false, done: 3, planned: 9 };
+
+    assert.ok(isStopped(/** @type {any} */ (status)));
+    assert.ok(!isStopped(/** @type {any} */ ({ ...status, paused: true })));
+    assert.ok(!isStopped(/** @type {any} */ ({ ...status, done: 9 })));
 });

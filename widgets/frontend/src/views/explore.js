@@ -1,5 +1,6 @@
-// Explore: graph, kernels and tape of one computation side by side.
+// Explore: what the learner asked for; graph, kernels and tape of it side by side.
 //
+//     loss = 2.31        cell:3  loss = ...
 //     ┌ op graph ┐ ┌ kernels | forward and backward ┐
 //     │          │ │                                │      whatever is selected in one lights up in the others
 //     └──────────┘ └────────────────────────────────┘
@@ -9,20 +10,21 @@
 
 /** @import { Context, Drawn, Page, ViewKind } from "../types.js" */
 
-import { alone, isWritten, named, tab } from "../controls.js";
+import { alone, button, isWritten, named, press, tab } from "../controls.js";
 import { h } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { graph } from "./graph.js";
-import { kernel } from "./kernel.js";
+import { Lines } from "./explore/lines.js";
+import { costliest } from "./kernel.js";
 import { tape } from "./tape.js";
-import "./explore.css";
+import "./explore/explore.css";
 
 /** @typedef {{root: HTMLElement, element: HTMLElement, title: string, drawn: Drawn}} Pane */
 
 /** View, heading, and whether the page has something for it. @type {[ViewKind, string, (page: Page) => boolean][]} */
 const PANES = [
     [graph, "Op graph", () => true],
-    [kernel, "Kernels", (page) => page.kernels.length > 0],
+    [costliest, "Kernels", (page) => page.kernels.length > 0],
     [tape, "Forward and backward", (page) => Boolean(page.tape)],
 ];
 
@@ -31,7 +33,10 @@ export const explore = {
     name: "explore",
     title: "Explore",
     about: "The same computation from several sides. Click a box of the graph: its lines and its steps light up.",
-    keys: [["Tab", "to the next pane; each has keys of its own, and its table"], ["p", "kernels, or the tape"]],
+    keys: [
+        ["Tab", "on to the next button or pane; each pane has keys of its own, and its table"],
+        ["p", "kernels, or the tape"], ["l", "what outlines mean"],
+    ],
     draw: (context) => new Explorer(context),
 };
 
@@ -41,8 +46,12 @@ class Explorer {
     constructor(context) {
         this.context = context;
         const tabs = h("div", { class: "jt-tabs", role: "tablist" });
-        const grid = h("div", "jt-explore", tabs);
-        context.root.append(grid);
+        this.grid = h("div", "jt-explore", tabs);
+        const { grid } = this;
+        this.legend = button("Legend", "what the outlines mean (l)", () => this.explain());
+        const { element } = new Lines(context.page, context.bus);
+        element.append(h("div", "jt-explore-tools", this.legend));
+        context.root.append(element, grid);
         context.root.tabIndex = -1;
         const shown = PANES.filter(([, , has]) => has(context.page));
         this.panes = shown.map(([kind, title]) => pane(context, grid, kind, title));
@@ -63,8 +72,18 @@ class Explorer {
         this.tabs.forEach((one, k) => one.setAttribute("aria-selected", `${k === this.front}`));
     }
 
+    /** Shows what the outlines of the graph mean, or hides it. */
+    explain() {
+        press(this.legend, this.grid.classList.toggle("jt-explore-legend"));
+    }
+
     /** @param {KeyboardEvent} event */
     key(event) {
+        const legend = this.grid.classList.contains("jt-explore-legend");
+        if (alone(event) && !isWritten(event) && (event.key === "l" || (legend && event.key === "Escape"))) {
+            this.explain();
+            return true;
+        }
         if (this.last.drawn.key?.(event)) return true;
         if (event.key !== "p" || !alone(event) || isWritten(event) || this.tabs.length < 2) return false;
         this.show(1 - (this.front ?? 0));

@@ -104,12 +104,12 @@ export class Lens {
     bar() {
         const last = this.passes.length - 1;
         this.slider = h("input", {
-            type: "range", min: 0, max: last, step: "any", tabindex: -1, "aria-label": "pass",
+            type: "range", min: 0, max: last, step: "any", "aria-label": "pass",
             oninput: () => this.move(Number(this.slider?.value), false),
             onchange: () => this.fly(Math.round(Number(this.slider?.value))),
         }); // prettier-ignore
         this.stops = this.passes.map(({ name }, k) => {
-            return h("button", { class: "jt-stop", type: "button", tabindex: -1, onclick: () => this.fly(k) }, name);
+            return h("button", { class: "jt-stop", type: "button", onclick: () => this.fly(k) }, name);
         });
         return h("div", "jt-passes", this.slider, h("div", "jt-stops", this.stops));
     }

@@ -15,8 +15,10 @@
 import { alone, button, soft, tab, textOf } from "../controls.js";
 import { clear, h, reachable, reveal } from "../dom.js";
 import { listen, names, placeOf } from "../lit.js";
-import { bytesText, clamp, millisText } from "../numbers.js";
+import { clamp } from "../numbers.js";
+import { byCost } from "./kernel/cost.js";
 import { editor } from "./kernel/editor.js";
+import { factsOf, headOf, runsOf } from "./kernel/facts.js";
 import { links } from "./kernel/links.js";
 import { listing } from "./kernel/listing.js";
 import { machineText } from "./kernel/machine.js";
@@ -39,8 +41,11 @@ export const kernel = {
         ["Ctrl Enter", "run the edit"], ["r", "back to the original"],
         ["w", "all that your line asked for"],
     ],
-    draw: (context) => new KernelView(context),
+    draw: (context) => new KernelView(context, context.page.kernels.map((_, place) => place)),
 };
+
+/** The same beside other views: the costliest kernel comes first. @type {ViewKind} */
+export const costliest = { ...kernel, draw: (context) => new KernelView(context, byCost(context.page.kernels)) };
 
 /** @typedef {{machine: Record<string, Machine>, edits: Record<string, Edit>, seconds?: number}} Known */
 
@@ -54,19 +59,23 @@ class KernelView {
     kept = null;
     busy = false;
 
-    /** @param {Context} context */
-    constructor(context) {
+    /**
+     * @param {Context} context
+     * @param {number[]} order in which its kernels are listed, by their places
+     */
+    constructor(context, order) {
         this.context = context;
+        this.order = order;
         this.kernels = context.page.kernels;
         this.known = knownOf(context.page);
         this.list = h("div", { class: "jt-kernel-list", role: "list" });
         this.choice = h("select", {
-            class: "jt-field jt-kernel-choice", tabindex: -1, "aria-label": "kernel", title: "([ ])",
+            class: "jt-field jt-kernel-choice", "aria-label": "kernel", title: "([ ])",
             onchange: () => this.choose(Number(this.choice.value)),
-        }, this.kernels.map((one, place) => h("option", { value: place }, `${one.id} ${one.name}: ${factsOf(one)}`)));
+        }, order.map((place) => h("option", { value: place }, headOf(this.kernels[place]))));
         this.tabs = h("div", { class: "jt-tabs", role: "tablist" });
         this.body = h("div", { class: "jt-kernel-pane", role: "tabpanel", tabindex: 0, "aria-label": "Kernel" });
-        context.root.tabIndex = -1; // what scrolls is the one Tab stop
+        context.root.tabIndex = -1; // what scrolls hears the keys
         this.foot = h("div", "jt-kernel-foot");
         this.told = h("p", "jt-kernel-told jt-mono");
         const many = this.kernels.length > 1;
@@ -80,7 +89,7 @@ class KernelView {
     }
 
     get at() {
-        return clamp(this.context.state.get("kernel", 0), 0, this.kernels.length - 1);
+        return clamp(this.context.state.get("kernel", this.order[0] ?? 0), 0, this.kernels.length - 1);
     }
 
     get tab() {
@@ -94,8 +103,8 @@ class KernelView {
     show() {
         this.links = links(this.kernel, this.context.page);
         [this.listing, this.editor] = [null, null];
-        clear(this.list).append(...this.kernels.map((one, place) => this.item(one, place)));
-        reveal(this.list.children[this.at], this.list);
+        clear(this.list).append(...this.order.map((place) => this.item(this.kernels[place], place)));
+        reveal(this.list.children[this.order.indexOf(this.at)], this.list);
         this.choice.value = `${this.at}`;
         clear(this.tabs).append(...TABS.map(([name, words]) => this.tabOf(name, words)));
         clear(this.foot);
@@ -174,11 +183,10 @@ class KernelView {
     /** @param {([string, string, () => void, boolean?] | false | undefined)[]} wanted */
     buttons(wanted) {
         const live = this.context.live;
-        const tabindex = this.editor ? 0 : -1; // the keys that stand for them write letters there
         const made = wanted.map((one) => {
             if (!one) return null;
             const [label, key, act, off] = one;
-            return button(label, key && `Key: ${key}`, act, { tabindex, disabled: !live || off || this.busy });
+            return button(label, key && `Key: ${key}`, act, { disabled: !live || off || this.busy });
         });
         const why = live ? "" : "Editing asks Python: it needs a running notebook.";
         this.foot.append(h("div", "jt-bar", made, h("span", "jt-soft", why)));
@@ -296,8 +304,8 @@ class KernelView {
     light(selection) {
         this.listing?.light(selection);
         if (selection.line && names(selection, this.kernel)) this.tell(selection.line);
-        this.kernels.forEach((one, place) => {
-            this.list.children[place]?.classList.toggle("jt-on", names(selection, one));
+        this.order.forEach((place, k) => {
+            this.list.children[k]?.classList.toggle("jt-on", names(selection, this.kernels[place]));
         });
     }
 
@@ -320,7 +328,7 @@ class KernelView {
         if (!alone(event) || !this.kernel || (scrolls && event.key.startsWith("Arrow"))) return false;
         const asked = TABS[Number(event.key) - 1];
         if (asked) this.choose(this.at, asked[0]);
-        else if (event.key === "[" || event.key === "]") this.choose(this.at + (event.key === "]" ? 1 : -1));
+        else if (event.key === "[" || event.key === "]") this.next(event.key === "]" ? 1 : -1);
         else if (event.key === "e" && this.tab === "source") this.edit();
         else if (event.key === "w") this.asked();
         else if (event.key === "r" && this.kernel.edited) void this.revert();
@@ -329,10 +337,18 @@ class KernelView {
         return true;
     }
 
+    /** @param {number} step to another kernel of the list */
+    next(step) {
+        const place = this.order[this.order.indexOf(this.at) + step];
+        if (place !== undefined) this.choose(place);
+    }
+
     /** @param {number} step */
     move(step) {
         if (!this.links || !this.listing) return;
-        const line = clamp((this.kept?.line ?? 0) + step, 1, this.links.rows.length);
+        const { length } = this.links.rows;
+        let line = clamp((this.kept?.line ?? 0) + step, 1, length);
+        while (this.listing.isFolded(line) && line + step >= 1 && line + step <= length) line += step;
         this.kept = { nodes: this.links.nodesAt(line), line };
         this.bus.select({ ...this.kept, kernel: this.kernel.key });
         this.listing.reveal(line);
@@ -358,18 +374,6 @@ class KernelView {
         });
         return { columns: ["kernel", "line", "source", "operators", "your line"], rows };
     }
-}
-
-/** @param {Kernel} kernel */
-function runsOf({ ms, runs = 1 }) {
-    if (ms === null) return "";
-    return runs > 1 ? `the least of ${runs} runs, warm` : "one run, the first: cold caches; usually it is far faster";
-}
-
-/** @param {Kernel} kernel */
-function factsOf({ ms, runs = 1, bytes, edited }) {
-    const time = ms === null ? "not run" : `${millisText(ms)} ${runs > 1 ? `(least of ${runs})` : "(first run)"}`;
-    return `${time}, ${bytesText(bytes)}${edited ? ", edited" : ""}`;
 }
 
 /**

@@ -3,6 +3,7 @@
 //     source       the line that was just done
 //     variables    loop counters, accumulators and the rest, with what they were before
 //     arrays       as small grids: cells read are framed, cells written are filled
+//     window       of a convolution or a pooling: what each place of the result looks at
 //
 // Python ran the text once and sent what happened; stepping, forward and back, happens here.
 
@@ -18,6 +19,7 @@ import { clamp, grouped, numberText } from "../numbers.js";
 import { framed } from "../tables.js";
 import { grid, shortText } from "./loops/grid.js";
 import { elementText, Loops } from "./loops/model.js";
+import { Window } from "./loops/window.js";
 import "./loops/loops.css";
 
 const PACE = 350; // milliseconds a step
@@ -37,6 +39,9 @@ export const loops = {
 
 /** @implements {Drawn} */
 class Stepper {
+    /** What the kernel has written last. @type {import("./loops/model.js").Touch | null | undefined} */
+    done = null;
+
     /** @param {Context} context */
     constructor(context) {
         this.context = context;
@@ -45,7 +50,7 @@ class Stepper {
         this.now = clamp(context.state.get("step", 0), 0, this.last);
         const { told } = this.loops;
         this.code = source(told, { click: (line) => this.select(line) });
-        const look = { type: "range", min: 0, max: Math.max(this.last, 0), tabindex: -1, "aria-label": "Step" };
+        const look = { type: "range", min: 0, max: Math.max(this.last, 0), "aria-label": "Step" };
         this.slider = h("input", { ...look, oninput: () => this.go(Number(this.slider.value)) });
         const { reduced } = context;
         const go = (/** @type {number} */ step) => this.go(step);
@@ -54,6 +59,7 @@ class Stepper {
         this.sentence = h("p", "jt-loops-sentence");
         this.values = h("div", "jt-loops-values");
         this.grids = h("div", "jt-loops-grids");
+        this.window = told.window ? new Window(told.window, context.say) : null;
         this.build();
         context.bus.on((selection) => this.hear(selection));
         if (this.last >= 0) this.paint();
@@ -67,9 +73,9 @@ class Stepper {
         const legend = soft(keys, "in this step; \u00b7 is not known yet.");
         const look = { class: "jt-loops-source", tabindex: 0, role: "group", "aria-label": "Source" };
         const left = h("div", look, this.code.element);
-        this.context.root.tabIndex = -1; // what scrolls is the one Tab stop
+        this.context.root.tabIndex = -1; // what scrolls hears the keys
         clear(this.context.root).append(
-            bar, this.sentence, h("div", "jt-loops", left, this.values), legend, this.grids,
+            bar, this.sentence, h("div", "jt-loops", left, this.values), this.window?.element ?? "", legend, this.grids,
             soft(notes.filter(Boolean).join(" ")),
         );
     }
@@ -103,7 +109,16 @@ class Stepper {
         const asked = h("span", "jt-soft", this.asked(line));
         this.sentence.replaceChildren(h("strong", {}, `Line ${line}`), ` ${this.words()}`, h("br"), asked);
         clear(this.values).append(this.variables());
+        this.follow();
         clear(this.grids).append(...this.loops.told.arrays.map((_, number) => grid(this.loops, number, this.now)));
+    }
+
+    /** The window goes where the kernel has written last; until it writes again, the reader may look elsewhere. */
+    follow() {
+        const out = this.loops.told.arrays.findIndex(({ role }) => role === "out");
+        const done = out < 0 ? undefined : this.loops.lastTouch(out, this.now);
+        if (done && done !== this.done) this.window?.follow(done.place);
+        this.done = done;
     }
 
     /**

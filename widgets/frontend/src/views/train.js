@@ -1,6 +1,7 @@
 // TrainPanel: how does a training go, step by step?
 //
-//     loss          spikes are marked; a click moves the cursor to a step
+//     loss          of each step and of validation, as it is or smoothed; spikes are marked; a click moves the cursor
+//     accuracy      of validation
 //     by module     gradient norms, and how far an update moves the weights; the rows of the table choose lines
 //     dead units    of each ReLU module
 //
@@ -9,17 +10,18 @@
 
 /** @import { Context, Drawn, Message, ViewKind } from "../types.js" */
 /** @import { Axis, Plot, Point } from "../chart.js" */
-/** @import { Figure, Row, Section, Status } from "./train/model.js" */
+/** @import { Mark, Row, Section, Status } from "./train/model.js" */
 
 import { axis, line, plot, thinned } from "../chart.js";
-import { alone, button, named, textOf } from "../controls.js";
+import { alone, button, isWritten, named, textOf } from "../controls.js";
 import { decode, fromBase64 } from "../document.js";
-import { clear, h, reveal, s } from "../dom.js";
+import { clear, h, s } from "../dom.js";
 import { clamp, count, millisText, numberText } from "../numbers.js";
-import { framed } from "../tables.js";
 import { tape } from "./tape.js";
 import { keptText, legend, spikeAt, spikeMark, upwards } from "./train/parts.js";
-import { LINES, evenly, gathered, joined, said, sectionOf, tableOf } from "./train/model.js";
+import { Layers } from "./train/layers.js";
+import { Look } from "./train/look.js";
+import { evenly, gathered, isStopped, joined, said, sectionOf, tableOf } from "./train/model.js";
 
 const HEIGHT = { loss: 230, other: 200 };
 const APART = 11; // pixels between two marks of spikes
@@ -36,7 +38,7 @@ export const train = {
         ["← →", "the step before, after"], ["Home End", "the first step, the last"],
         ["[ ]", "the spike before, after"], ["Space", "pause, go on"], ["s", "step one batch"],
         ["Enter Esc", "open the step as a tape, close it"],
-        ["↑ ↓", "the module above, below"], ["m", "show its line, or take it away"],
+        ["↑ ↓", "the module above, below"], ["m", "show its line, or take it away"], ["l", "a log scale for the loss"],
     ],
     draw: (context) => new Panel(context),
 };
@@ -45,7 +47,6 @@ export const train = {
 class Panel {
     frame = 0;
     timer = 0;
-    module = -1;
     held = false; // a pointer is down: what it is on must stay until it is up
     stepping = false;
     /** @type {Drawn | null} */
@@ -64,12 +65,13 @@ class Panel {
         this.how = h("span", "jt-soft");
         this.trouble = h("span", { role: "status" });
         this.bar = h("div", "jt-bar jt-plot-bar", this.pause, this.one, this.progress, this.how, this.trouble);
+        this.look = new Look(context.state, () => this.redraw());
         this.loss = h("div");
         this.charts = h("div", "jt-plot-panels");
         this.detail = h("p", "jt-plot-detail");
         this.inner = h("div", { class: "jt-plot-inner", hidden: true });
-        this.layers = h("div", "jt-plot-layers");
-        clear(context.root).append(this.bar, this.loss, this.detail, this.charts, this.inner);
+        this.layers = new Layers(context, () => this.train, () => this.redraw());
+        clear(context.root).append(this.bar, this.look.element, this.loss, this.detail, this.charts, this.inner);
         this.watch = new ResizeObserver(() => this.later());
         this.watch.observe(this.charts);
         this.sight = new IntersectionObserver(() => this.isWhole() || this.later());
@@ -196,29 +198,21 @@ class Panel {
 
     /** @param {KeyboardEvent} event */
     key(event) {
-        if (!alone(event)) return false;
+        if (!alone(event) || isWritten(event)) return false;
         const inside = this.tape && event.target instanceof Element && this.inner.contains(event.target);
         if (inside && event.key !== "Escape") return this.tape?.key?.(event) ?? false;
         const place = this.goal(event.key);
         if (place !== undefined) this.go(place);
         else if (event.key === " ") this.toggle();
         else if (event.key === "s") void (event.repeat || this.oneStep());
-        else if (event.key === "m" && this.train.modules[this.module] !== undefined) this.choose(this.module);
-        else if (event.key === "ArrowUp" || event.key === "ArrowDown") this.walk(event.key === "ArrowUp" ? -1 : 1);
+        else if (event.key === "m") this.layers.choose(this.layers.at);
+        else if (event.key === "l") this.look.turn();
+        else if (event.key === "ArrowUp") this.layers.walk(-1);
+        else if (event.key === "ArrowDown") this.layers.walk(1);
         else if (event.key === "Enter") void this.open();
         else if (event.key === "Escape" && this.tape) this.shut();
         else return false;
         return true;
-    }
-
-    /** @param {number} by rows of the table of modules */
-    walk(by) {
-        this.module = clamp(this.module + by, 0, this.train.modules.length - 1);
-        const row = this.layers.querySelectorAll("tbody tr")[this.module];
-        this.layers.querySelector(".jt-plot-here")?.classList.remove("jt-plot-here");
-        row?.classList.add("jt-plot-here");
-        if (row) reveal(row, this.layers);
-        this.context.say(`${this.train.modules[this.module] ?? "no module"}: m shows its line, or takes it away`);
     }
 
     /**
@@ -252,15 +246,18 @@ class Panel {
         this.plots = [];
         for (const one of [this.charts, this.loss]) clear(one);
         if (!train.rows.length) return this.loss.append(h("p", {}, NONE));
-        this.chart("loss", "loss", [["loss", train.rows.map((row) => row.loss), 0]]);
-        const chosen = this.chosen();
+        this.chart("loss", this.look.log ? "log" : "loss", this.look.lines(train));
+        const right = (train.checks ?? []).filter(({ accuracy }) => accuracy !== null);
+        const marks = right.map(({ step, accuracy }) => /** @type {Mark} */ ([step, accuracy]));
+        if (right.length) this.chart("accuracy", "accuracy", [["validation", marks, 1]]);
+        const chosen = this.layers.chosen();
         const pick = (/** @type {"gradient" | "ratio"} */ key) =>
             chosen.map((k, at) => this.column(train.modules[k], key, k, at));
         const two = /** @type {const} */ ([["gradient norm", "gradient"], ["update / weight", "ratio"]]);
         for (const [title, key] of chosen.length ? two : []) this.chart(title, "log", pick(key));
         const units = evenly(train.units.length).map((k, at) => this.column(train.units[k], "dead", k, at));
         if (units.length) this.chart("dead units", "share", units, train.dead);
-        if (chosen.length) this.charts.append(this.layers);
+        if (train.modules.length) this.charts.append(this.layers.element);
         this.putCursor();
     }
 
@@ -269,15 +266,10 @@ class Panel {
      * @param {"gradient" | "ratio" | "dead"} key
      * @param {number} k
      * @param {number} at which style
-     * @returns {[string, Figure[], number]}
+     * @returns {[string, Mark[], number]}
      */
     column(name, key, k, at) {
-        return [name, this.train.rows.map((row) => row[key][k] ?? null), at];
-    }
-
-    chosen() {
-        const some = this.context.state.get("modules", evenly(this.train.modules.length));
-        return some.filter((k) => k < this.train.modules.length).slice(-LINES);
+        return [name, this.train.rows.map((row) => [row.step, row[key][k] ?? null]), at];
     }
 
     fillBar() {
@@ -288,7 +280,8 @@ class Panel {
         [this.progress.max, this.progress.value] = [Math.max(1, status.planned), status.done];
         const going = status.running && !status.paused;
         const left = going && status.left_ms !== null ? ` · ${millisText(status.left_ms)} left` : "";
-        const state = status.paused ? " · paused" : status.running ? "" : " · not running";
+        const rest = isStopped(status) ? ` · stopped at step ${status.done}` : " · not running";
+        const state = status.paused ? " · paused" : status.running ? "" : rest;
         const rate = rows.length ? ` · learning rate ${numberText(rows.at(-1)?.lr)}` : "";
         this.how.textContent = `step ${status.done} of ${status.planned}${left}${live ? state : ""}${rate}`;
     }
@@ -296,26 +289,26 @@ class Panel {
     /**
      * @param {string} title
      * @param {string} kind
-     * @param {[string, Figure[], number][]} columns
+     * @param {[string, Mark[], number][]} columns
      * @param {string} [note]
      */
     chart(title, kind, columns, note) {
-        const wide = kind === "loss";
+        const wide = title === "loss";
         const holder = h("div");
         (wide ? this.loss : this.charts).append(holder);
         const { rows } = this.train;
-        const numbers = columns.map(([, values]) => values.map((value) => (typeof value === "number" ? value : null)));
-        const y = upwards(title, kind, numbers.flat());
+        const lines = columns.map(([, marks]) => marks.map(pointOf));
+        const y = upwards(title, kind, lines.flatMap((points) => points.map(([, value]) => value)));
         const x = { ...axis("linear", [], "step"), from: 0, to: Math.max(1, rows.at(-1)?.step ?? 1) };
         const size = { width: Math.max(300, holder.clientWidth), height: wide ? HEIGHT.loss : HEIGHT.other };
         const plane = plot({ ...size, x, y, label: `${title} over ${count(rows.length, "step")}` });
         columns.forEach(([, , look], k) => {
-            const points = rows.map((row, at) => /** @type {Point} */ ([row.step, numbers[k][at]]));
-            line(plane, thinned(points, Math.ceil(size.width)), { class: `jt-plot-line jt-plot-s${look}` });
+            line(plane, thinned(lines[k], Math.ceil(size.width)), { class: `jt-plot-line jt-plot-s${look}` });
         });
         if (wide) this.marks(plane);
         plane.root.addEventListener("click", (event) => this.click(event, plane, x));
-        holder.append(plane.root, wide ? "" : legend(columns), note ? h("p", "jt-plot-note", note) : "");
+        const names = wide && columns.length < 2 ? "" : legend(columns);
+        holder.append(plane.root, names, note ? h("p", "jt-plot-note", note) : "");
         this.plots.push(plane);
     }
 
@@ -356,7 +349,7 @@ class Panel {
         }
         if (!row) return;
         this.tell(row);
-        this.fillLayers(row);
+        this.layers.show(row);
     }
 
     /** @param {Row} row */
@@ -373,28 +366,12 @@ class Panel {
         const title = h("strong", {}, `Step ${row.step}`);
         clear(this.detail).append(title, " ", facts, " ", opener, h("br"), h("span", "jt-soft", more));
     }
+}
 
-    /** @param {Row} row */
-    fillLayers(row) {
-        const [{ modules }, chosen] = [this.train, this.chosen()];
-        const figure = (/** @type {Figure} */ value) => h("td", "jt-number", numberText(value));
-        const lines = modules.map((name, k) => {
-            const look = { title: "show its line, or take it away (↑ ↓, then m)", onclick: () => this.choose(k) };
-            const cells = [h("td", {}, name), figure(row.gradient[k]), figure(row.ratio[k])];
-            const classes = [chosen.includes(k) && "jt-plot-shown", k === this.module && "jt-plot-here"];
-            return h("tr", { class: classes.filter(Boolean).join(" "), ...look }, cells);
-        });
-        const some = `; lines: ${chosen.length} of ${modules.length}, click a row for its own`;
-        const many = modules.length > LINES ? some : "";
-        const caption = h("caption", {}, `Step ${row.step}${many}`);
-        clear(this.layers).append(framed(["module", "gradient norm", "update / weight"], lines, "jt-rows", caption));
-    }
-
-    /** @param {number} k */
-    choose(k) {
-        const chosen = this.chosen();
-        const now = chosen.includes(k) ? chosen.filter((one) => one !== k) : [...chosen, k].slice(-LINES);
-        this.context.state.set("modules", now);
-        this.redraw();
-    }
+/**
+ * @param {Mark} mark
+ * @returns {Point}
+ */
+function pointOf([step, value]) {
+    return [step, typeof value === "number" ? value : null];
 }

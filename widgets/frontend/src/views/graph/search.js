@@ -25,7 +25,7 @@ export class Search {
     constructor(graph) {
         this.graph = graph;
         this.field = h("input", {
-            class: "jt-field", type: "search", placeholder: "Search ( / )", "aria-label": "search", tabindex: -1,
+            class: "jt-field", type: "search", placeholder: "Search ( / )", "aria-label": "search",
             oninput: () => this.again(),
         }); // prettier-ignore
         this.result = h("span", "jt-soft");

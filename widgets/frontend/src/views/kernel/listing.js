@@ -11,6 +11,7 @@ import { h, reveal } from "../../dom.js";
 import { names } from "../../lit.js";
 
 const WIDEST = 24; // letters of a column of operators
+const MOST = 80; // lines of a long source at first: the page scrolls, and not a box in it
 const ABOVE = 4; // lines that stay in sight above the one that is revealed, since the words on top cover some
 const PARAMETERS = `lo, hi: the part of the outermost loop that one thread does. n: lengths, a: arrays that are read,
 c: numbers of your program, out: arrays that are stored.`;
@@ -18,7 +19,8 @@ c: numbers of your program, out: arrays that are stored.`;
 /** @typedef {{nodes: number[], line: number | null}} Picked */
 /** @typedef {{point: (picked: Picked | null) => void, keep: (picked: Picked) => void}} Hear */
 /** @typedef {{element: HTMLElement, light: (what: Selection) => void, lit: (what: Selection) => number[],
- *     reveal: (line: number | undefined) => void, asked: (where: string) => {nodes: number[]}}} Annotated */
+ *     reveal: (line: number | undefined) => void, isFolded: (line: number) => boolean,
+ *     asked: (where: string) => {nodes: number[]}}} Annotated */
 
 /**
  * @param {Kernel} kernel
@@ -40,7 +42,7 @@ export function listing(kernel, links, scroller, hear) {
         beside: (line) => {
             return h("span", { class: "jt-kernel-ops", style: `width:${wide + 2}ch` }, links.opsAt(line).join(", "));
         },
-    });
+    }, MOST);
     let before = "";
     for (const line of all) {
         const where = links.whereAt(line);
@@ -55,10 +57,12 @@ export function listing(kernel, links, scroller, hear) {
     };
     return {
         element: code.element,
+        isFolded: (line) => Boolean(code.rows[line - 1]?.parentElement?.hidden),
         lit,
         asked: askedFor,
         reveal(line) {
             if (!line) return;
+            code.open(line);
             for (const one of [Math.max(line - ABOVE, 1), line]) reveal(code.rows[one - 1], scroller);
         },
         light: (selection) => code.light((row) => lit(selection).includes(row)),

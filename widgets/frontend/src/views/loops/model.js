@@ -12,7 +12,7 @@
 /** @typedef {{line: number, touches: Touch[], changes: [string, Figure][]}} Step */
 /** @typedef {{key: string, kernel: number, source: string, classes: Span[], lines: [number, number][],
  *     arrays: Watched[], names: string[], steps: number, about: number, complete: boolean, note: string, error: string,
- *     codes: number[], numbers: Figure[]}} Recorded */
+ *     codes: number[], numbers: Figure[], window?: import("./window.js").Told | null}} Recorded */
 /** @typedef {[number, Figure][]} History steps after which something had a value */
 
 export class Loops {

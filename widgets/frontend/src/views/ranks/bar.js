@@ -22,7 +22,7 @@ export class Bar {
         this.stage = stage;
         this.play = button("▶ Play", "Play, pause (Space)", act.play);
         this.speed = h("select", {
-            class: "jt-field", tabindex: -1, "aria-label": "Speed", title: "Slower, faster (, .)",
+            class: "jt-field", "aria-label": "Speed", title: "Slower, faster (, .)",
             onchange: () => act.speed(Number(this.speed.value)),
         }, SPEEDS.map((one) => h("option", { value: one, selected: one === 1 }, `${one}×`)));
         this.moment = h("output", "jt-mono");

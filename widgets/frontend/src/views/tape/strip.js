@@ -24,7 +24,7 @@ export class Strip {
         this.hear = hear;
         this.now = 0;
         const last = tape.steps.length - 1;
-        const look = { type: "range", min: 0, max: last, step: 1, tabindex: -1, "aria-label": "step" };
+        const look = { type: "range", min: 0, max: last, step: 1, "aria-label": "step" };
         this.slider = h("input", { ...look, oninput: () => this.slide() });
         this.words = h("span", "jt-tape-words");
         this.bytes = h("p", "jt-tape-bytes");

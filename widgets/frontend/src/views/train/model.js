@@ -12,7 +12,10 @@ import { millisText, numberText } from "../../numbers.js";
  *     dead: (number | null)[], spike: boolean}} Row
  * @typedef {{done: number, planned: number, running: boolean, paused: boolean, left_ms: number | null, kept: number[],
  *     kept_bytes: number, thinned: number}} Status
- * @typedef {{modules: string[], units: string[], rows: Row[], status: Status, spike: string, dead: string}} Section
+ * @typedef {{step: number, loss: Figure, accuracy: Figure}} Check what validation gave after a step
+ * @typedef {{modules: string[], units: string[], rows: Row[], checks?: Check[], status: Status, spike: string,
+ *     dead: string}} Section
+ * @typedef {readonly [number, Figure]} Mark a step and its number
  */
 
 export const LINES = 6; // in one chart
@@ -32,12 +35,12 @@ export function sectionOf(page) {
 /**
  * What is known after a message with new rows; a row that came before is not taken twice.
  * @param {Section} train
- * @param {{rows: Row[], status: Status, units: string[]}} message
+ * @param {{rows: Row[], status: Status, units: string[], checks?: Check[]}} message
  * @returns {Section}
  */
-export function joined(train, { rows, status, units }) {
+export function joined(train, { rows, status, units, checks = train.checks }) {
     const last = train.rows.at(-1)?.step ?? 0;
-    return { ...train, status, units, rows: [...train.rows, ...rows.filter((row) => row.step > last)] };
+    return { ...train, status, units, checks, rows: [...train.rows, ...rows.filter((row) => row.step > last)] };
 }
 
 /**
@@ -70,6 +73,31 @@ export function gathered(rows, kept, place, apart) {
         else found.push([row]);
     }
     return found.map((near) => near.sort((a, b) => opens(b) - opens(a) || (height(b) > height(a) ? 1 : -1)));
+}
+
+/**
+ * The running mean of numbers in which older ones count less and less; the first ones are not pulled to 0. What is no
+ * number is left out.
+ * @param {Mark[]} marks
+ * @param {number} weight of what came before, from 0 to below 1
+ * @returns {Mark[]}
+ */
+export function smoothed(marks, weight) {
+    let [mean, known] = [0, 0];
+    return marks.flatMap(([step, value]) => {
+        if (typeof value !== "number") return [];
+        mean = weight * mean + (1 - weight) * value;
+        known = weight * known + (1 - weight);
+        return [/** @type {Mark} */ ([step, mean / known])];
+    });
+}
+
+/**
+ * Whether a training ended before it was through, and is not going on.
+ * @param {Status} status
+ */
+export function isStopped({ running, paused, done, planned }) {
+    return !running && !paused && done < planned;
 }
 
 /**

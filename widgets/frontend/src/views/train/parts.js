@@ -3,7 +3,7 @@
 // Nothing here knows which step is looked at.
 
 /** @import { Plot } from "../../chart.js" */
-/** @import { Figure, Row, Status } from "./model.js" */
+/** @import { Mark, Row, Status } from "./model.js" */
 
 import { axis, mark } from "../../chart.js";
 import { h, s } from "../../dom.js";
@@ -53,8 +53,9 @@ export function spikeAt({ clientX, clientY }, plane) {
 export function upwards(title, kind, numbers) {
     if (kind === "log") return axis("log", numbers, title);
     const share = (/** @type {number} */ value) => `${numberText(value * 100)} %`;
-    const least = kind === "share" ? [0, 0.1] : [0]; // where no unit is dead, the axis ends at 10 %
-    return axis("linear", [...numbers, ...least], title, kind === "share" ? share : numberText);
+    const ends = { accuracy: [0, 1], share: [0, 0.1] }; // where no unit is dead, the axis ends at 10 %
+    const least = kind === "loss" ? [0] : ends[/** @type {"share"} */ (kind)];
+    return axis("linear", [...numbers, ...least], title, kind === "loss" ? numberText : share);
 }
 
 /** @param {Status} status of which steps the parameters are kept */
@@ -62,7 +63,7 @@ export function keptText({ kept, kept_bytes: bytes }) {
     return kept.length ? ` Kept: ${count(kept.length, "step")} up to ${kept.at(-1)}, ${bytesText(bytes)}.` : "";
 }
 
-/** @param {[string, Figure[], number][]} columns */
+/** @param {[string, Mark[], number][]} columns */
 export function legend(columns) {
     const look = (/** @type {number} */ k) => sample(`jt-plot-line jt-plot-s${k}`, "M0 7h24", 24);
     return h("p", "jt-plot-legend", columns.map(([name, , k]) => [look(k), name]));

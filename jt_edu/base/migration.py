@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 _CPU = "leaving it out: everything is on the CPU"
-_HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers in place of weights are not here yet"
+_HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers instead of weights are not here yet"
 _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
-    ("jt", "linalg"): "np.linalg and x.numpy(): gradients are not here yet, but for jt.norm, jt.matmul and jt.einsum",
+    (
+        "jt",
+        "linalg",
+    ): "np.linalg and x.numpy(): gradients are not here yet, except for jt.norm, jt.matmul and jt.einsum",
     ("jt", "fft"): "np.fft and x.numpy(): gradients of it are not here yet",
     ("jt", "code"): "jt_edu.ops.custom_kernel.kernel, which runs a kernel of yours: a shorter name is not here yet",
     ("jt", "jacobian"): "jt.stack([jt.grad(part, x) for part in y.flatten()])",

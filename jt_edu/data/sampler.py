@@ -189,7 +189,7 @@ class SubsetRandomSampler(Sampler):
 
     def __init__(self, indices: Iterable[Any], generator: Any = None) -> None:
         if not isinstance(indices, Iterable):
-            raise ArgumentError("a SubsetRandomSampler takes the numbers of examples", repr(indices))
+            raise ArgumentError("a SubsetRandomSampler takes the indices of examples", repr(indices))
         self.indices, self.generator = list(indices), as_generator(generator)
 
     def __iter__(self) -> Iterator[Any]:
@@ -255,7 +255,7 @@ class BatchSampler(Sampler):
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool = False) -> None:
         if not isinstance(sampler, Iterable):
-            raise ArgumentError("a BatchSampler goes over a sampler, or other numbers of examples", repr(sampler))
+            raise ArgumentError("a BatchSampler takes a sampler, or other indices of examples", repr(sampler))
         self.sampler = sampler
         self.batch_size = whole("BatchSampler", "batch_size", batch_size, 1)
         self.drop_last = yes_or_no("BatchSampler", "drop_last", drop_last)

@@ -5,7 +5,7 @@
     gather            one of each to dst        reduce_scatter    parts, put together, one to each
     all_gather        one of each to all        all_to_all        one of each to each
 
-The tensors that are given get the results. A function answers None when it is over; with `async_op=True` at once, a
+The tensors that are given get the results. A function returns None when it is over; with `async_op=True` at once, a
 `Work` to wait for; None on a rank that is no member. `src` and `dst` are ranks of the whole world.
 """
 
@@ -42,7 +42,7 @@ def broadcast(tensor: Any, src: int, group: Any = None, async_op: bool = False) 
     """The numbers that rank `src` has in `tensor`, into every rank's `tensor`.
 
     Args:
-        tensor: a Var, or a NumPy array that can be written; of one shape and dtype on all ranks.
+        tensor: a Var, or a NumPy array that can be written; of the same shape and dtype on all ranks.
         src: a rank of the world.
         group: whose ranks take part; all by default.
         async_op: come back at once, with a `Work`.

@@ -199,7 +199,7 @@ class DistributedDataParallel(Module):
         Args:
             state: whatever the hook likes to keep.
             hook: called for each bucket, when all of its gradients are there, in the same order on all ranks. `bucket`
-                is a `GradBucket`, whose `buffer()` is a flat Var. It answers a future of as many numbers: `Work` has
+                is a `GradBucket`, whose `buffer()` is a flat Var. It returns a future of as many numbers: `Work` has
                 `get_future()`, and `then` adds to a future. Nothing is divided by the number of ranks but by the hook.
 
         Raises:

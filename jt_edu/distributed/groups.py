@@ -1,7 +1,7 @@
 """Groups: working with some of the ranks, and with all.
 
 world       rank     0   1   2   3
-new_group([0, 2])    0       1             ranks inside of the group count from 0
+new_group([0, 2])    0       1             ranks inside the group count from 0
 who is no member gets NON_GROUP_MEMBER, with which every function does nothing
 """
 
@@ -104,7 +104,7 @@ def new_group(ranks: Sequence[int] | None = None, timeout: Any = None, backend: 
 
 
 def new_subgroups(group_size: int, timeout: Any = None, backend: Any = None) -> tuple[Any, list[Any]]:
-    """Groups of equal size that share out all ranks; answers the one of this rank, and all of them.
+    """Groups of equal size that share out all ranks; returns the one of this rank, and all of them.
 
         8 ranks, group_size=4        ranks 0 1 2 3  and  4 5 6 7
 

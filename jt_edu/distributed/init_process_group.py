@@ -60,7 +60,7 @@ class Backend(str):
 
     @staticmethod
     def register_backend(name: str, func: Callable[[Store, int, int, timedelta], ProcessGroup]) -> None:
-        """Add a backend of your own: `func(store, rank, size, timeout)` answers its process group.
+        """Add a backend of your own: `func(store, rank, size, timeout)` returns its process group.
 
         Raises:
             ArgumentError: the name is taken, or `func` cannot be called.
@@ -116,7 +116,7 @@ def init_process_group(
             rendezvous.py. Simulated ranks and those of mpirun have met already; the first also for your own backend.
         timeout: how long joining, and each collective, may take: a timedelta or seconds.
         world_size, rank: how many there are, and which one this is, where the method does not tell.
-        store: where to meet, in place of `init_method`; then `rank` and `world_size` are told.
+        store: where to meet, instead of `init_method`; then `rank` and `world_size` are told.
         group_name: keeps several worlds apart that meet in one store.
 
     Raises:
@@ -312,7 +312,7 @@ def as_group(group: Any) -> ProcessGroup:
         ArgumentError: it is something else.
     """
     if not isinstance(group, ProcessGroup):
-        raise ArgumentError("a group is what new_group answers, or None for all ranks", repr(group))
+        raise ArgumentError("a group is what new_group returns, or None for all ranks", repr(group))
     return group
 
 

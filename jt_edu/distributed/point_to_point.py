@@ -39,7 +39,7 @@ def send(tensor: Any, dst: int, group: Any = None, tag: int = 0) -> None:
 
 
 def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0) -> int:
-    """Receive a tensor of the same shape and dtype from rank `src`, or from anybody; answers who sent it.
+    """Receive a tensor of the same shape and dtype from rank `src`, or from anybody; returns who sent it.
 
     A rank that is no member receives nothing, and gets -1.
 
@@ -118,7 +118,7 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
-    """Begin several messages, in any order; answers a work for each.
+    """Begin several messages, in any order; returns a work for each.
 
     Example:
         >>> def program(comm):

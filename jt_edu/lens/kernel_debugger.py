@@ -157,7 +157,7 @@ def _all(source: Source, step: Step) -> list[tuple[int, int]]:
 
 
 def product_as_loops(text: str) -> str:
-    """The text of a matrix product, with loops in place of each call of BLAS; ArgumentError if one is written oddly."""
+    """The text of a matrix product, with loops instead of each call of BLAS; ArgumentError if one is written oddly."""
     rows = []
     for row in text.splitlines():
         match = PRODUCT.fullmatch(row)
@@ -277,7 +277,7 @@ def _count(body: list[ast.stmt], functions: Mapping[str, ast.FunctionDef], space
 
 
 def _is_of_lengths(value: ast.expr) -> bool:
-    """Whether nothing is called for a value, and no array looked into but for its lengths."""
+    """Whether nothing is called for a value, and no array looked into except for its lengths."""
     parts = list(ast.walk(value))
     cells = [part.value for part in parts if isinstance(part, ast.Subscript)]
     return not any(isinstance(part, ast.Call) for part in parts) and all(isinstance(c, ast.Attribute) for c in cells)

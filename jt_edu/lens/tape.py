@@ -6,7 +6,7 @@
     3  loss        <->   5, 6
 
 A step is an operator whose value would be stored if each had a kernel of its own. Views (broadcasts, slices,
-transposes) and the products inside of a matrix product are read through: they belong to the steps that read them.
+transposes) and the products inside a matrix product are read through: they belong to the steps that read them.
 
 `tape_of` works on a graph document alone. `record_tape` makes one from a loss: it builds the gradient of every value
 behind the loss once, to learn which node is whose gradient, and keeps only those that were asked for.

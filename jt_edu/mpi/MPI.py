@@ -1,7 +1,7 @@
 # ruff: noqa: N999 - the name that programs import
 """MPI: the names of mpi4py's module, so that a program written for it runs on simulated ranks too.
 
-    from jt_edu.mpi import MPI              in place of: from mpi4py import MPI
+    from jt_edu.mpi import MPI              instead of: from mpi4py import MPI
 
     comm = MPI.COMM_WORLD                   the communicator of the rank that asks; of a program that runs alone, one
     comm.Allreduce(x, total, op=MPI.SUM)    with a single rank

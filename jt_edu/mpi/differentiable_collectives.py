@@ -167,7 +167,7 @@ def added(values: Sequence[Var]) -> list[Var]:
 
 
 def _sums(values: Sequence[Var]) -> list[Var]:
-    """What `added` answers, while it is wide."""
+    """What `added` returns, while it is wide."""
     wide = [_wide(v) for v in values]
     dtype = wide[0].dtype
     if any(v.dtype is not dtype for v in wide):

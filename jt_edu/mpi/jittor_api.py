@@ -101,7 +101,7 @@ def begin() -> None:
 
 
 def simulate(size: int, **options: Any) -> Callable[[Callable[..., Any]], list[Any]]:
-    """Run a function on simulated ranks, in threads of this process; answers what it returns on each.
+    """Run a function on simulated ranks, in threads of this process; returns what it returns on each.
 
     The function may take the communicator of its rank, or nothing. What the ranks share (lists, modules) they really
     share, which no ranks of an MPI do; `random` and `numpy.random` are each rank's own, and unseeded at first.

@@ -107,7 +107,7 @@ def _repeated(name: str, x: Var, query: Var) -> Var:
 def _check_looks(q: Var, k: Var, v: Var) -> None:
     if any(x.dtype.kind != "f" for x in (q, k, v)):
         found = f"dtypes {q.dtype}, {k.dtype} and {v.dtype}"
-        raise DtypeError("attention is made of real floats", found, "x.float()")
+        raise DtypeError("attention works on real floats", found, "x.float()")
     if min(q.ndim, k.ndim, v.ndim) < 2 or q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
         raise ShapeError(
             "attention takes query (..., l, e), key (..., s, e) and value (..., s, v)",
@@ -179,7 +179,7 @@ class MultiheadAttention(Module):
     ) -> None:  # fmt: skip
         self.embed_dim, self.num_heads = count(self, "embed_dim", embed_dim), count(self, "num_heads", num_heads)
         if embed_dim % num_heads:
-            raise ArgumentError(f"embed_dim is a multiple of num_heads, {num_heads}", short(embed_dim))
+            raise ArgumentError(f"embed_dim must be a multiple of num_heads, {num_heads}", short(embed_dim))
         name = "MultiheadAttention"
         self.dropout = float(number(name, "dropout", dropout, 0, 1))
         self.add_zero_attn = yes_or_no(name, "add_zero_attn", add_zero_attn)
@@ -208,7 +208,7 @@ class MultiheadAttention(Module):
         Args:
             query, key, value: (n, l, e) ... with batch_first; (l, e) ... for a single one.
             key_padding_mask: (n, s), True where a key is padding; or floats, to be added to its scores.
-            need_weights: answer with the weights too, and not with None.
+            need_weights: return the weights too, instead of None.
             attn_mask: (l, s) or (n * heads, l, s), True where a query may not look; or floats, to be added.
             average_attn_weights: the mean of the heads' weights; False: (n, heads, l, s).
             is_causal: query i looks at keys 0 to i only.

@@ -41,7 +41,7 @@ class Windowed(Module):
         self.groups = count(self, "groups", groups)
         if self.in_channels % groups or self.out_channels % groups:
             raise ArgumentError(
-                "groups divide both numbers of channels",
+                "groups must divide both numbers of channels",
                 f"groups {groups}, {self.in_channels} and {self.out_channels} channels",
             )
         who = type(self).__name__
@@ -176,7 +176,7 @@ class _Transposed(Windowed):
         self._draw(in_channels, out_channels // groups, bias)
 
     def execute(self, x: Any, output_size: Any = None) -> Var:
-        """(n, c, lengths...) -> (n, o, lengths'...); `output_size` says which lengths', in place of output_padding."""
+        """(n, c, lengths...) -> (n, o, lengths'...); `output_size` says which lengths', instead of output_padding."""
         image, more = as_var(x), self.output_padding
         self._check_channels(image, self.weight.shape[0])
         if image.ndim == self.ways + 1:  # a single image

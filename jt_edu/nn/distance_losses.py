@@ -158,7 +158,7 @@ def triplet_margin_with_distance_loss(
     anchor: Any, positive: Any, negative: Any, *, distance_function: Distance | None = None, margin: float = 1.0,
     swap: bool = False, reduction: str = "mean",
 ) -> Var:  # fmt: skip
-    """`triplet_margin_loss` with a distance of one's own: a function of two Vars (n, d) that answers (n,).
+    """`triplet_margin_loss` with a distance of one's own: a function of two Vars (n, d) that returns (n,).
 
     Raises:
         ArgumentError: the margin is not positive.

@@ -19,7 +19,7 @@ from jt_edu.variable.var import Var, as_var
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout", "alpha_dropout",
            "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]  # fmt: skip
-LOW = -1.7580993408473766  # what selu answers for the smallest numbers: -scale * alpha
+LOW = -1.7580993408473766  # what selu returns for the smallest numbers: -scale * alpha
 
 
 @in_place

@@ -277,7 +277,7 @@ def _computed(name: str) -> property:
 
 
 def _forget(made: ParametrizationList) -> None:
-    """Compute a parameter anew, also inside of `cached`."""
+    """Compute a parameter anew, also inside `cached`."""
     (current().threads.now.computed or {}).pop(made, None)
 
 

@@ -107,7 +107,7 @@ def l1_unstructured(module: Module, name: str, amount: float, importance_scores:
         module: a layer with a parameter `name`; it gets `name_orig`, and the buffer `name_mask`.
         name: of the parameter.
         amount: how many (a whole number), or which share of what is left (from 0 to 1).
-        importance_scores: what is compared in place of the numbers, of their shape.
+        importance_scores: what is compared instead of the numbers, of their shape.
 
     Example:
         >>> layer = jt.nn.Linear(4, 1, bias=False)
@@ -172,7 +172,7 @@ def global_unstructured(
     Args:
         parameters: pairs of a module and the name of its parameter.
         pruning_method: `L1Unstructured` or `RandomUnstructured`.
-        importance_scores: {(module, name): what is compared in place of the numbers}.
+        importance_scores: {(module, name): what is compared instead of the numbers}.
         settings: amount, as in `l1_unstructured`.
 
     Example:
@@ -274,5 +274,5 @@ def _count(amount: float, left: int) -> int:
     """How many of what is left."""
     wanted = round(amount * left) if isinstance(amount, float) else amount
     if wanted > left:
-        raise ArgumentError(f"at most what is left is pruned, {left}", f"amount={amount}")
+        raise ArgumentError(f"pruning removes at most what is left, {left}", f"amount={amount}")
     return wanted

@@ -131,7 +131,7 @@ def _counts(lengths: Any) -> Numbers:
 def _first_axes(x: Var, batch_first: bool) -> tuple[int, int]:
     """How many moments, and how many sequences."""
     if x.ndim < 2:
-        raise ShapeError("sequences lie in (t, n, ...)", f"shape {x.shape}")
+        raise ShapeError("sequences have the shape (t, n, ...)", f"shape {x.shape}")
     return (x.shape[1], x.shape[0]) if batch_first else (x.shape[0], x.shape[1])
 
 

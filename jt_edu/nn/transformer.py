@@ -110,7 +110,7 @@ class _Layer(Module):
 def _bend(given: Any) -> Bend:
     known: dict[Any, Bend] = {"relu": relu, "gelu": gelu}
     if not callable(given) and given not in tuple(known):
-        raise ArgumentError("a transformer bends by 'relu', 'gelu' or a function", short(given))
+        raise ArgumentError("the activation of a transformer is 'relu', 'gelu' or a function", short(given))
     chosen: Bend = given if callable(given) else known[given]
     return chosen
 

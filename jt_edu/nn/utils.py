@@ -52,7 +52,7 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Var]) -> None:
     listed, vector = _listed(parameters), as_var(vec)
     length = sum(p.size for p in listed)
     if vector.shape != (length,):
-        raise ShapeError(f"these parameters are {length} numbers", f"a vector of shape {vector.shape}")
+        raise ShapeError(f"these parameters hold {length} numbers", f"a vector of shape {vector.shape}")
     start = 0
     for p in listed:
         p.update(vector[start : start + p.size].reshape(p.shape))

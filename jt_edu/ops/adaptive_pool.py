@@ -128,7 +128,7 @@ def _asked(name: str, x: Any, dims: int, output_size: Any) -> tuple[Var, Shape]:
     image = images(name, x, dims)
     plane = image.shape[-dims:]
     if 0 in plane:
-        raise ShapeError(f"{name} needs something in each window", f"shape {image.shape}")
+        raise ShapeError(f"{name} needs at least one element in each window", f"shape {image.shape}")
     parts = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * dims
     if len(parts) != dims:
         raise ArgumentError(f"{name} takes one output size, or {dims} of them", short(output_size))

@@ -131,7 +131,7 @@ def _loops(
     name: str, image: Shape, weight: Shape, out: Shape, stride: Numbers, padding: Numbers, dilation: Numbers,
     groups: int,
 ) -> tuple[Reindex, Reindex, ReindexReduce]:  # fmt: skip
-    """Loops (n, c, o, taps..., places...); with groups (n, g, c, o, ...), where c and o count inside of one."""
+    """Loops (n, c, o, taps..., places...); with groups (n, g, c, o, ...), where c and o count inside one."""
     (batch, ins, *at), (_, outs, *kernel) = image, weight
     parts, ways = () if groups == 1 else (groups,), len(kernel)
     n, *g, c, o = (counter(k) for k in range(3 + len(parts)))

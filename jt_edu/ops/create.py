@@ -271,7 +271,9 @@ def geomspace(start: float, end: float, steps: int = 50, dtype: Any = float32, *
     """
     first, last = (float(number("geomspace", n, _plain(v))) for n, v in (("start", start), ("end", end)))
     if not first * last > 0:
-        raise ArgumentError("geomspace goes between numbers of one sign, not 0", f"{start} to {end}", "linspace")
+        raise ArgumentError(
+            "geomspace needs two numbers of the same sign, neither of them 0", f"{start} to {end}", "linspace"
+        )
     share = _evenly("geomspace", 0.0, 1.0, steps, endpoint)
     values = full((), last / first, float64) ** share * first
     return leaf(values.where_not(share == 1.0, last).cast(dtype).detach())

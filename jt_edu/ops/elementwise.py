@@ -184,7 +184,7 @@ def positive(x: Any) -> Var:
     """
     v = as_var(x)
     if v.dtype is bool_:
-        raise DtypeError("positive does not know bools (as in NumPy)", f"dtype {v.dtype}", "x.int()")
+        raise DtypeError("positive does not accept bools (as in NumPy)", f"dtype {v.dtype}", "x.int()")
     return v
 
 
@@ -341,7 +341,9 @@ def where(cond: Any, x: Any = None, y: Any = None) -> Any:
     if x is None and y is None:
         return as_var(cond).nonzero(as_tuple=True)
     if x is None or y is None:
-        raise ArgumentError("where needs x and y, or none of them", f"x={short(x)}, y={short(y)}", "where(cond, x, y)")
+        raise ArgumentError(
+            "where needs both x and y, or neither of them", f"x={short(x)}, y={short(y)}", "where(cond, x, y)"
+        )
     a = beside(x, y)
     b, condition = as_var(y, a.dtype), as_var(cond)
     broadcast_shape("where", condition.shape, a.shape, b.shape)

@@ -36,7 +36,7 @@ __all__ = ["nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "
 
 
 def without_nan(x: Var, value: float) -> Var:
-    """x, with `value` in place of nan."""
+    """x, with `value` instead of nan."""
     return x.where_not(x.apply(f.ISNAN), value) if x.dtype.is_float else x
 
 

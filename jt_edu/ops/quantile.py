@@ -40,7 +40,7 @@ BETWEEN: dict[str, tuple[float, float]] = {
     "median_unbiased": (1 / 3, 1 / 3),
     "normal_unbiased": (3 / 8, 3 / 8),
 }
-# The same, for those that answer with one of the numbers, or with the middle of two.
+# The same, for those that return one of the numbers, or the middle of two.
 AT: dict[str, Callable[[Var, Var], Var]] = {
     "lower": lambda n, q: ((n - 1) * q).apply(f.FLOOR),
     "higher": lambda n, q: ((n - 1) * q).apply(f.CEIL),
@@ -176,7 +176,7 @@ def _share(q: Any, whole: int) -> Var:
     given = q.detach().cast(float64) if isinstance(q, Var) else Var(q, float64).detach()
     numbers = given.numpy()
     if isinstance(q, (bool, np.bool_)):
-        raise ArgumentError("a quantile takes a share, a number from 0 to 1", f"q={q}", "keepdim=True, by its name")
+        raise ArgumentError("a quantile takes q as a number from 0 to 1", f"q={q}", "keepdim=True, by its name")
     if not ((numbers >= 0) & (numbers <= whole)).all():
         raise RangeError(f"quantiles lie from 0 to {whole}", f"q={numbers.tolist()}")
     return given / whole

@@ -218,7 +218,7 @@ def exponential(rate: float = 1.0, size: Any = (), dtype: Any = "float32") -> Va
 
 
 def bernoulli(p: Any) -> Var:
-    """1 with probability p, else 0, in the dtype of p. A p outside of 0 to 1 raises when it is drawn.
+    """1 with probability p, else 0, in the dtype of p. A p outside 0 to 1 raises when it is drawn.
 
     Example:
         >>> bernoulli(array([0.0, 1.0])).numpy()

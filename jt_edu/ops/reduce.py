@@ -3,7 +3,7 @@
     sum, mean, prod, max, min, any, all, var, std, argmax, argmin, norm
 
 `dim`, `dims` and `axis` mean the same, so do `keepdim` and `keepdims`; without them everything is reduced to shape ().
-`max(x, dim)` answers with the values alone, as Jittor does; the positions are `argmax(x, dim)`.
+`max(x, dim)` returns the values alone, as Jittor does; the positions are `argmax(x, dim)`.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def max(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
 
 def _extremum(x: Var, name: str, reducer: str, axes: Any, keep: bool) -> Var:
     if isinstance(axes, Var) and axes.ndim:
-        raise ArgumentError(f"{name} looks through one Var", "a second one", f"jt.{reducer}(x, y)")
+        raise ArgumentError(f"{name} takes one Var", "a second one", f"jt.{reducer}(x, y)")
     check_order(name, x)
     if count_of(x, axes, name) == 0:
         raise ShapeError(f"{name} of nothing is not a number", f"shape {x.shape}, axes {axes}", "a Var with elements")

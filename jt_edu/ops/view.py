@@ -170,7 +170,7 @@ def view_as_shape(x: Any, *wanted: Any) -> Var:
         return reshape(v, *wanted)
     dtype = as_dtype(wanted[0])
     if dtype.size != v.dtype.size or dtype.is_half != v.dtype.is_half or "b" in (dtype.kind, v.dtype.kind):
-        raise DtypeError("the bits of a view fill another dtype of the same width", f"{v.dtype} as {dtype}", "x.cast")
+        raise DtypeError("a view keeps the bits, so its dtype has the same width", f"{v.dtype} as {dtype}", "x.cast")
     return apart(x, v) if dtype is v.dtype else BITS(v, shape=v.shape, dtype=dtype, span=v.size)
 
 

@@ -3,7 +3,7 @@
     PyTorch   super().__init__(params, dict(lr=lr))   step(): group["params"], p.grad, self.state[p]["mean"]
     Jittor    super().__init__(params, lr)            step(loss): self.pre_step(loss), group["grads"], self.post_step()
 
-Where a class has a `rule` in place of a `step`, all parameters move in one go (base.py), and steps are replayed.
+Where a class has a `rule` instead of a `step`, all parameters move in one go (base.py), and steps are replayed.
 """
 
 from __future__ import annotations

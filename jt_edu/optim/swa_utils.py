@@ -72,7 +72,7 @@ class AveragedModel(Module):
         if not isinstance(model, Module):
             raise ArgumentError("an AveragedModel is a copy of a module", type(model).__name__)
         if avg_fn is not None and multi_avg_fn is not None:
-            raise ArgumentError("a mean is made in one way", "avg_fn and multi_avg_fn", "one of them")
+            raise ArgumentError("a mean is computed in one way", "avg_fn and multi_avg_fn", "one of them")
         on_cpu("AveragedModel", device)
         self.module = copy.deepcopy(model)
         self.register_buffer("n_averaged", zeros((), dtype="int64"))
@@ -80,7 +80,7 @@ class AveragedModel(Module):
         self.use_buffers = yes_or_no("AveragedModel", "use_buffers", use_buffers)
 
     def execute(self, *args: Any, **named: Any) -> Any:
-        """What the averaged network answers."""
+        """What the averaged network returns."""
         return self.module(*args, **named)
 
     def update_parameters(self, model: Module) -> None:
@@ -111,7 +111,9 @@ def _check_alike(what: str, means: list[Var], news: list[Var]) -> None:
         if len(news) == len(means):
             pairs = [(a.shape, b.shape) for a, b in zip(means, news, strict=True) if a.shape != b.shape]
             found = f"{what} of shape {pairs[0][1]} for {pairs[0][0]}"
-        raise ShapeError("an AveragedModel averages networks of one kind", found, "AveragedModel(model), of this one")
+        raise ShapeError(
+            "an AveragedModel averages networks of the same kind", found, "AveragedModel(model), of this one"
+        )
 
 
 def _each(avg_fn: One, means: list[Var], news: list[Var], count: Any) -> None:

@@ -55,7 +55,7 @@ class Live:
             self.show(columns)
 
     def show(self, columns: Columns) -> None:
-        """Show this, in place of what was shown before."""
+        """Show this, instead of what was shown before."""
         if self._place is None:
             self._place = display(columns, display_id=True)
         else:

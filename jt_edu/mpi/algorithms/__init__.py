@@ -3,7 +3,7 @@
 naive           by way of one rank                 doubling        with ever more distant ranks (also: dissemination)
 tree            told on, and on                    halving         giving away half, and half of that
 ring            to the next one only               rabenseifner    halving, then doubling
-pairwise        everyone to everyone               hierarchical    inside of groups, then across them
+pairwise        everyone to everyone               hierarchical    inside groups, then across them
 linear          from one rank to the next          rank_order      the same bits as native
 
 What each costs stands in its file, and as numbers in `model.py`; as data, for thousands of ranks, in `schedules.py`.

@@ -46,7 +46,7 @@ class Speaker(Protocol):
 
 
 class Wire:
-    """One rank's end of the messages inside of a collective.
+    """One rank's end of the messages inside a collective.
 
     Args:
         comm: whose messages it uses.

@@ -63,7 +63,7 @@ class Collectives(Meets):
         return found
 
     def alltoall(self, sendobj: Any, algorithm: str = "native") -> list[Any]:
-        """Element k of my sequence goes to rank k; answers what each rank had for me."""
+        """Element k of my sequence goes to rank k; returns what each rank had for me."""
         found: list[Any] = self._meet("alltoall", self._one_each(sendobj, "alltoall"), algorithm=algorithm)
         return found
 

@@ -251,7 +251,7 @@ class PointToPoint(ABC):
             self.before()
 
     def _waiting(self, said: str) -> Calling | nullcontext[None]:
-        """A wait that stands by itself is a call of its own; one inside of a call is a part of it."""
+        """A wait that stands by itself is a call of its own; one inside a call is a part of it."""
         return nullcontext() if self.ledger.inside_a_call(self.task) else self._called("wait", said)
 
     def _send(

@@ -70,8 +70,8 @@ class Request:
         tag: of a message.
         at_once: whether the call that began it came back before it had happened.
 
-    `finish` is called once, by the owner, when it learns that it has happened; it answers the value. `withdraw` is
-    called to take it back, and answers whether that was possible. `needs` is another one without which it has not
+    `finish` is called once, by the owner, when it learns that it has happened; it returns the value. `withdraw` is
+    called to take it back, and returns whether that was possible. `needs` is another one without which it has not
     happened: the send of a receive that is one call with it.
     """
 

@@ -98,7 +98,7 @@ class MPIComm(MPIPairs, Groups):
         return request
 
     def _inside(self, sequence: int, task: Progress) -> MPIPairs:
-        """This group for the messages inside of one collective: on `side`, with tags of their own."""
+        """This group for the messages inside one collective: on `side`, with tags of their own."""
         return MPIPairs(
             self.side, self.side, self.native, self.journal, task, self.members, self.plane, self.name,
             shift_for(sequence), self._tickets,

@@ -77,7 +77,7 @@ class Cell:
         return names_set(self.body)
 
     def run(self, comm: Communicator, parcel: Parcel, space: dict[str, Any], known: dict[int, Var]) -> Any:
-        """Run it as the rank of a communicator, with the names of that rank; answers its last expression.
+        """Run it as the rank of a communicator, with the names of that rank; returns its last expression.
 
         Args:
             comm: of the rank.

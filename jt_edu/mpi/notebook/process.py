@@ -67,7 +67,7 @@ class Page:
 
 
 def page() -> Page | None:
-    """The page of the rank that runs right now; None outside of ranks."""
+    """The page of the rank that runs right now; None outside ranks."""
     return current().rank_state.get("page")
 
 

@@ -29,7 +29,7 @@ USAGE = "python -m jt_edu.launch -np ranks program.py arguments, or -np ranks -m
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the program that the arguments name; answers its exit code."""
+    """Run the program that the arguments name; returns its exit code."""
     match list(arguments):
         case ["-np" | "-n", ranks, "-m", module, *rest] if ranks.isdigit():
             told = run_script(int(ranks), module, rest, is_module=True)

@@ -291,7 +291,7 @@ def _line_now(task: Task) -> str:
 
 
 def simulate(size: int, **options: Any) -> Callable[[Callable[..., Any]], list[Any]]:
-    """Run a function on simulated ranks, in threads of this process; answers what it returns on each.
+    """Run a function on simulated ranks, in threads of this process; returns what it returns on each.
 
     Args:
         size: how many ranks.

@@ -371,7 +371,7 @@ def test_an_installed_edit_that_leaves_its_arrays_on_other_numbers_is_stopped(rn
     more = ["if a0[at(i0), at(i1)] > 40:", "    s0 = s0 + a0[at(i0), at(i1) + 1_000_000]"]
     edit, x = installed_on_numbers_above_0(rng, more)
 
-    with pytest.raises(jt.KernelError, match="stays inside of its arrays; found line") as told:
+    with pytest.raises(jt.KernelError, match="stays inside its arrays; found line") as told:
         x.exp().sum(1).numpy()
 
     line = int(re.search(r"found line (\d+)", str(told.value))[1])

@@ -29,7 +29,7 @@ __all__ = ["ChainDataset", "ConcatDataset", "IterableDataset", "StackDataset", "
 
 
 class IterableDataset(Extended):
-    """A stream of examples: `__iter__` gives one after the other. Your own stream has an `__iter__`.
+    """A stream of examples: `__iter__` yields one after the other. Your own stream defines `__iter__`.
 
     With several workers, each goes through a copy of its own; `get_worker_info()` tells it which part is its.
 
@@ -81,7 +81,7 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset):
-    """Some examples of a dataset, in the order that is given.
+    """Some examples of a dataset, in the given order.
 
     Args:
         dataset: a Dataset, or anything with `len()` and `[k]`.
@@ -111,7 +111,7 @@ class Subset(Dataset):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None, **attributes: Any) -> list[Subset]:
-    """Several subsets that have no example in common, drawn at random.
+    """Split a dataset at random into subsets that have no example in common.
 
     Args:
         dataset: a Dataset, or anything with `len()` and `[k]`.

@@ -30,7 +30,7 @@ __all__ = ["BatchSampler", "LengthError", "RandomSampler", "Sampler", "Sequentia
 
 
 class LengthError(JtError, TypeError):
-    """Nobody knows how long it is; a TypeError, so that `list()` does without.
+    """The length is unknown; a TypeError, so that `list()` works without it.
 
     Example:
         >>> class Letters(Sampler):
@@ -102,7 +102,7 @@ def mixed(*numbers: int) -> int:
 
 
 class Sampler(Extended):
-    """Numbers of examples, by iteration. Your own sampler has `__iter__`, and `__len__` if the length is known.
+    """Yields the indices of examples. Your own sampler defines `__iter__`, and `__len__` if the length is known.
 
     Args:
         data_source: the dataset, which is kept for your own sampler; nothing here asks for it.
@@ -246,7 +246,7 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """The numbers of another sampler, in lists of `batch_size`; with `drop_last` only full ones.
+    """The indices of another sampler, in lists of `batch_size`; with `drop_last` only full ones.
 
     Example:
         >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))
@@ -272,7 +272,7 @@ class BatchSampler(Sampler):
 
 
 class SkipFirstBatches(Sampler):
-    """The batches of another sampler without the first `skip`, to go on with an epoch that was interrupted.
+    """The batches of another sampler without the first `skip`, to continue an epoch that was interrupted.
 
     Example:
         >>> list(SkipFirstBatches(BatchSampler(range(5), 2), skip=1))

@@ -107,7 +107,7 @@ def init_process_group(
     backend: Any = None, init_method: str | None = None, timeout: Any = DEFAULT_TIMEOUT, world_size: int = -1,
     rank: int = -1, store: Store | None = None, group_name: str = "",
 ) -> None:  # fmt: skip
-    """Join all other ranks; comes back when all have.
+    """Join all other ranks; returns when all have joined.
 
     Args:
         backend: "threads", "mpi", "tcp" (or "gloo"), "solo", or one of your own. By default the one of the ranks that

@@ -46,7 +46,7 @@ _installed: dict[str, Edit] = {}  # key of the original -> what runs in its plac
 
 
 class Edit:
-    """A text instead of a kernel's own, and what its trial found; `jt.edit_kernel` makes it.
+    """An edited kernel source, and what its trial found; `jt.edit_kernel` makes it.
 
     Example:
         >>> y = jt.array([1.0, 2.0]) * 3
@@ -201,7 +201,7 @@ def _rounds(step: Step) -> int:
 
 
 def edit_kernel(kernel: Any, text: str, seconds: float = 10.0) -> Edit:
-    """Try a text instead of a kernel's own: is it the same function, and is it faster? Nothing changes yet.
+    """Try an edited source of a kernel: does it compute the same, and is it faster? Nothing changes yet.
 
     The text is compiled and run in a process of its own, which is ended after the time limit. First every index is
     checked; then it is compared with the original on random arrays of the shapes that your graphs have; then timed.
@@ -232,7 +232,7 @@ def edit_kernel(kernel: Any, text: str, seconds: float = 10.0) -> Edit:
 
 
 def edited_kernels() -> list[Edit]:
-    """The edits that run instead of kernels now.
+    """The edited kernels that run now.
 
     Example:
         >>> jt.edited_kernels()
@@ -242,7 +242,7 @@ def edited_kernels() -> list[Edit]:
 
 
 def revert_kernels() -> int:
-    """Run every kernel as it was generated again; how many were edited.
+    """Undo all edits, so that every kernel runs as it was generated; returns how many were edited.
 
     Example:
         >>> jt.revert_kernels()

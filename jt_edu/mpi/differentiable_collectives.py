@@ -214,7 +214,7 @@ def _reduce(comm: Communicator, mine: Any, root: int) -> Any:
 
 @method
 def mpi_broadcast(x: Any, root: int = 0) -> Var:
-    """What x is on `root`, on every rank; x has the same shape and dtype everywhere.
+    """The x of `root`, on every rank; x has the same shape and dtype everywhere.
 
     Example:
         >>> jt.simulate(2)(lambda: jt.array([float(jt.rank)]).mpi_broadcast(1).tolist())
@@ -316,7 +316,7 @@ def _gather(comm: Communicator, mine: Any, root: int) -> Any:
 
 @method
 def mpi_scatter(x: Any, root: int = 0) -> Var:
-    """Row `rank` of root's x: (ranks, *s) -> s. The x of other ranks only tells the shape.
+    """Row `rank` of root's x: (ranks, *s) -> s. The x of the other ranks only gives the shape.
 
     Example:
         >>> jt.simulate(2)(lambda: mpi_scatter(jt.array([5.0, 6.0]) * (1 - jt.rank)).item())
@@ -335,7 +335,7 @@ def _scatter(comm: Communicator, mine: Any, root: int) -> Any:
 
 @method
 def mpi_send_recv(x: Any, dest: int, source: int) -> Var:
-    """Send x to `dest`, and answer what comes from `source`, which has the same shape and dtype.
+    """Send x to `dest`, and return what comes from `source`, which has the same shape and dtype.
 
     Example:
         >>> def shift():

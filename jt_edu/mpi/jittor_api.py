@@ -153,7 +153,7 @@ def with_comm(program: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 def single_process_scope(rank: int = 0) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A function that only one rank runs, as if it were alone; the others get None, and do not wait.
+    """A function that only one rank runs, as if it were alone; the others get None and do not wait.
 
     Args:
         rank: which one.
@@ -209,7 +209,7 @@ Module.mpi_param_broadcast = mpi_param_broadcast  # type: ignore[attr-defined]
 
 
 def mpi_barrier() -> None:
-    """Nobody goes on before all ranks have come.
+    """No rank continues before all ranks have arrived.
 
     Example:
         >>> jt.simulate(2)(lambda: jt.mpi.mpi_barrier())

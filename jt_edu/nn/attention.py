@@ -44,7 +44,7 @@ def scaled_dot_product_attention(
         key, value: (..., s, e) and (..., s, v).
         attn_mask: broadcast to (..., l, s). Of bool: True where a query may look; a query that may look nowhere
             answers 0. Of floats: is added to the scores.
-        dropout_p: probability with which a weight is forgotten.
+        dropout_p: probability that a weight is dropped.
         is_causal: query i looks at keys 0 to i only.
         scale: a number or a Var; 1 / sqrt(e) by default.
         enable_gqa: the third axis from the end (the heads) of key and value is repeated to be as long as the query's.
@@ -52,7 +52,7 @@ def scaled_dot_product_attention(
     Raises:
         ShapeError: the shapes do not fit each other.
         DtypeError: one of the three holds no real floats, or the mask neither bools nor floats.
-        ArgumentError: dropout_p is no probability, or scale no number.
+        ArgumentError: dropout_p is not a probability, or scale is not a number.
 
     Example:
         >>> x = jt.array([[1.0, 0.0], [0.0, 1.0]])
@@ -158,7 +158,7 @@ class MultiheadAttention(Module):
     Args:
         embed_dim: length of a query and of the answer.
         num_heads: embed_dim is a multiple of it.
-        dropout: probability with which a weight is forgotten while training.
+        dropout: probability that a weight is dropped during training.
         bias: whether the projections add something.
         add_bias_kv: one more key and value, learned.
         add_zero_attn: one more key and value, 0: somewhere to look when there is nothing to see.

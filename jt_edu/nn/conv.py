@@ -202,7 +202,7 @@ class _Transposed(Windowed):
 
 
 class ConvTranspose2d(_Transposed):
-    """Transposed convolution: (n, c, h, w) -> (n, o, h', w'), larger where `Conv2d` makes smaller.
+    """Transposed convolution: (n, c, h, w) -> (n, o, h', w'), which enlarges what `Conv2d` makes smaller.
 
         h' = (h - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1
 
@@ -228,7 +228,7 @@ ConvTranspose = ConvTranspose2d  # Jittor's name
 
 
 class ConvTranspose1d(_Transposed):
-    """Transposed convolution of one direction: (n, c, w) -> (n, o, w'). Arguments as in `ConvTranspose2d`.
+    """One-dimensional transposed convolution: (n, c, w) -> (n, o, w'). Arguments as in `ConvTranspose2d`.
 
     Example:
         >>> ConvTranspose1d(2, 1, 3)(jt.ones(1, 2, 5)).shape
@@ -239,7 +239,7 @@ class ConvTranspose1d(_Transposed):
 
 
 class ConvTranspose3d(_Transposed):
-    """Transposed convolution of three directions: (n, c, d, h, w) -> (n, o, d', h', w'). As `ConvTranspose2d`.
+    """Three-dimensional transposed convolution: (n, c, d, h, w) -> (n, o, d', h', w'). As `ConvTranspose2d`.
 
     Example:
         >>> ConvTranspose3d(1, 2, 2, stride=2)(jt.ones(1, 1, 2, 2, 2)).shape

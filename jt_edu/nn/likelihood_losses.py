@@ -27,7 +27,7 @@ __all__ = ["CrossEntropyLoss", "GaussianNLLLoss", "KLDivLoss", "NLLLoss", "Poiss
 
 @same_words
 def kl_div(output: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Var:
-    """Kullback-Leibler divergence: how much more than necessary log-probabilities are surprised by a distribution.
+    """Kullback-Leibler divergence: the extra surprise of predicting a distribution with these log-probabilities.
 
         target * (log(target) - output)
 

@@ -93,7 +93,7 @@ def smooth_l1_loss(output: Any, target: Any, reduction: str = "mean", beta: floa
 
 @same_words
 def huber_loss(output: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Var:
-    """d**2 / 2 for d = output - target, but delta * (|d| - delta / 2) further away: outliers pull no harder.
+    """d**2 / 2 for d = output - target, but delta * (|d| - delta / 2) further away, so that outliers pull no harder.
 
     Args:
         output, target: two Vars of the same shape.

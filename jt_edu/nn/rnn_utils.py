@@ -181,7 +181,7 @@ def _unpacked(packed: PackedSequence) -> Var:
 def pad_sequence(
     sequences: Sequence[Any], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Var:
-    """Sequences (length, ...) of different lengths beside each other: (t, n, ...), or (n, t, ...) with batch_first.
+    """Sequences (length, ...) of different lengths, padded: (t, n, ...), or (n, t, ...) with batch_first.
 
     Args:
         sequences: a list of Vars that agree in all but the first axis.

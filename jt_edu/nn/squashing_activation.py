@@ -59,7 +59,7 @@ class LogSigmoid(Activation):
 
 
 class Hardsigmoid(InPlace):
-    """min(max(x + 3, 0), 6) / 6: a sigmoid of straight lines.
+    """min(max(x + 3, 0), 6) / 6: a sigmoid made of straight lines.
 
     Example:
         >>> Hardsigmoid()(jt.array([-9.0, 0.0, 9.0])).numpy()

@@ -54,7 +54,7 @@ def eye_(var: Var) -> Var:
 
 
 def dirac_(var: Var, groups: int = 1) -> Var:
-    """Weights of a convolution that lets channels through as they are, as many as there are.
+    """Weights of a convolution that passes as many channels through unchanged as it can.
 
     Args:
         var: (out, in, ...) with one to three axes of taps.

@@ -40,7 +40,7 @@ def parameters_to_vector(parameters: Iterable[Var]) -> Var:
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Var]) -> None:
-    """Give parameters the numbers of a vector, as `parameters_to_vector` lined them up.
+    """Copy the numbers of a vector into parameters, in the order of `parameters_to_vector`.
 
     Raises:
         ShapeError: the vector is no vector, or of another length.
@@ -60,7 +60,7 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Var]) -> None:
 
 
 def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Var:
-    """Shorten the gradients in `.grad`, all by one factor, so that together they are no longer than `max_norm`.
+    """Scale the gradients in `.grad` by one factor, so that their total norm is at most `max_norm`.
 
         factor = min(1, max_norm / (norm + 1e-6)),    norm = (sum of |g|**norm_type)**(1 / norm_type)
 

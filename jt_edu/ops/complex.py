@@ -63,7 +63,7 @@ Var.real, Var.imag = _part(0), _part(1)  # type: ignore[attr-defined]
 
 
 def conj(x: Any) -> Var:
-    """The complex conjugate: the imaginary part has the other sign. A real number is its own.
+    """The complex conjugate: the imaginary part changes sign. A real number stays the same.
 
     Example:
         >>> conj(array(1 + 2j)).item()

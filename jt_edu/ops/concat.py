@@ -166,7 +166,7 @@ def column_stack(vars: Sequence[Any]) -> Var:
 @method
 @same_words
 def append(x: Any, values: Any, dim: Any = None) -> Var:
-    """x with `values` behind it along an axis; without an axis both are taken as if they had one.
+    """x with `values` after it along an axis; without an axis both are flattened first.
 
     Example:
         >>> append(arange(2), [7]).numpy()

@@ -44,7 +44,7 @@ def conv_transpose2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
     dilation: Any = 1,
 ) -> Var:  # fmt: skip
-    """Transposed convolution: makes images larger where a convolution of the same numbers makes them smaller.
+    """Transposed convolution: enlarges images where a convolution with the same settings makes them smaller.
 
     Args:
         x: (n, c, h, w), or (c, h, w) for a single image.

@@ -212,7 +212,7 @@ def rad2deg(x: Any) -> Var:
 
 @method
 def lerp(start: Any, end: Any, weight: Any) -> Var:
-    """A place on the way from start to end: start + weight * (end - start), and exactly `end` where the weight is 1.
+    """Linear interpolation: start + weight * (end - start), and exactly `end` where the weight is 1.
 
         end - (1 - weight) * (end - start)               from weight 1/2 on, so that no end is missed by rounding
         (1 - weight) * start + weight * end              where they have different signs: their distance may overflow
@@ -264,7 +264,7 @@ def clamp(
     x: Any, min_v: Any = None, max_v: Any = None, *, min: Any = None, max: Any = None, a_min: Any = None,
     a_max: Any = None,
 ) -> Var:  # fmt: skip
-    """x, no smaller than the lower bound and no larger than the upper one; outside, the gradient is 0. nan bounds all.
+    """x limited to a lower and an upper bound; outside them the gradient is 0. A bound of nan gives nan.
 
     Args:
         x: any shape.

@@ -144,7 +144,7 @@ def why_no_grad(target: Var, loss: Var) -> str:
 
 
 def set_grad_enabled(mode: bool) -> GradMode:
-    """Let Vars that are made from now on take part in gradients, or not; in a `with` statement up to its end.
+    """Switch gradients on or off for Vars made from now on; in a `with` statement, until its end.
 
     Example:
         >>> with set_grad_enabled(False):
@@ -184,7 +184,7 @@ class GradMode:
 
 
 class Function:
-    """An operator with a gradient of one's own: `execute` computes, `grad` returns one gradient per input.
+    """An operator with your own gradient: `execute` computes, `grad` returns one gradient per input.
 
     What `grad` needs may be kept on `self`, for each call apart. Jittor's form; None stands for "no gradient". Inputs
     that are no Vars may be left out of the answer, or have None there. Outputs that are no Vars are handed on as they

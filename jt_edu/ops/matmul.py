@@ -81,7 +81,7 @@ method(lambda x, y: x.become(matmul(x, y)), "__imatmul__")
 
 @method
 def mm(x: Any, y: Any) -> Var:
-    """The product of two matrices, (i, k) and (k, j), and of nothing else.
+    """The product of exactly two matrices, (i, k) and (k, j).
 
     Example:
         >>> mm(ones((2, 3)), ones((3, 4))).shape

@@ -30,7 +30,7 @@ __all__ = ["cross", "dot", "inner", "kron", "outer", "tensordot", "trilinear", "
 
 @method
 def dot(x: Any, y: Any) -> Var:
-    """Sum over the last axis of x and the last but one (of a vector: the only) of y; a number multiplies everything.
+    """Sum over the last axis of x and the second-last axis of y (or its only one); a number multiplies everything.
 
     For vectors it is the scalar product, for matrices `matmul`; of larger arrays it pairs every row with every column.
 

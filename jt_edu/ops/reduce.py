@@ -117,7 +117,7 @@ def count_of(x: Var, axes: Any, name: str) -> int:
 @template
 @same_words
 def max(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
-    """Largest number along axes; nan if there is one. Equal largest numbers share the gradient. `amax` is the same.
+    """Largest number along axes; nan if any is nan. Equal largest numbers share the gradient. `amax` is the same.
 
     Example:
         >>> max(array([[1, 5], [7, 2]]), dims=1).numpy()
@@ -140,7 +140,7 @@ def _extremum(x: Var, name: str, reducer: str, axes: Any, keep: bool) -> Var:
 @template
 @same_words
 def min(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
-    """Smallest number along axes; nan if there is one. Equal smallest numbers share the gradient. `amin` is the same.
+    """Smallest number along axes; nan if any is nan. Equal smallest numbers share the gradient. `amin` is the same.
 
     Example:
         >>> min(array([[1, 5], [7, 2]])).item()

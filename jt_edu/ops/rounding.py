@@ -53,7 +53,7 @@ frac = _function(f.FRACTION, "x - trunc(x), with the sign of x.", "frac(array(-1
 
 @method
 def round(x: Any, decimals: int = 0) -> Var:
-    """The nearest number with so many decimals; halves go to the even digit.
+    """Round to a number of decimals; halves go to the even digit.
 
     Args:
         x: any shape.
@@ -190,7 +190,7 @@ def nextafter(x: Any, other: Any) -> Var:
 
 @method
 def spacing(x: Any) -> Var:
-    """How far the next number of the dtype is, away from 0, with the sign of x.
+    """The distance to the next number of the dtype, away from 0, with the sign of x.
 
     Example:
         >>> spacing(array([1.0, 1024.0])).numpy()

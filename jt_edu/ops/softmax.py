@@ -86,7 +86,7 @@ def _shifted(x: Any, dim: int, name: str, dtype: Any) -> tuple[Var, tuple[int, .
 @method
 @same_words
 def softmin(x: Any, dim: int = -1, dtype: Any = None) -> Var:
-    """softmax(-x): the smallest number gets the most; the arguments are those of `softmax`.
+    """softmax(-x): the smallest number gets the largest share; the arguments are those of `softmax`.
 
     Example:
         >>> softmin(array([0.0, 1000.0])).numpy()
@@ -115,7 +115,7 @@ def log_softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
 def nll_loss(
     log_probabilities: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Var:
-    """Negative log likelihood: -log_probabilities[target], weighted by class, averaged over what is not ignored.
+    """Negative log likelihood: -log_probabilities[target], weighted by class, averaged without ignored targets.
 
     Args:
         log_probabilities: (n, classes) or (n, classes, ...); (classes,) is a stack of one.

@@ -42,7 +42,7 @@ if not TYPE_CHECKING:
 
 
 class AveragedModel(Module):
-    """A copy of a network whose parameters are means of those that the network had.
+    """A copy of a network whose parameters are averages of the network's parameters over time.
 
     Args:
         model: the network; the copy is `averaged.module`.
@@ -131,7 +131,7 @@ def _recent_mean(decay: float, mean: Var, now: Var, count: Any) -> Var:  # noqa:
 
 
 def get_swa_avg_fn() -> One:
-    """mean + (now - mean) / (count + 1): the mean of all.
+    """mean + (now - mean) / (count + 1): the plain average.
 
     Example:
         >>> get_swa_avg_fn()(jt.array(1.0), jt.array(4.0), 2).item()
@@ -141,7 +141,7 @@ def get_swa_avg_fn() -> One:
 
 
 def get_swa_multi_avg_fn() -> Several:
-    """The mean of all, for all parameters at once.
+    """The plain average, for all parameters at once.
 
     Example:
         >>> p = jt.array([1.0]); get_swa_multi_avg_fn()([p], [jt.array([4.0])], 2); p.tolist()
@@ -151,7 +151,7 @@ def get_swa_multi_avg_fn() -> Several:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> One:
-    """decay * mean + (1 - decay) * now: the recent mean.
+    """decay * mean + (1 - decay) * now: the exponential moving average.
 
     Example:
         >>> get_ema_avg_fn(0.75)(jt.array(1.0), jt.array(5.0), 2).item()
@@ -161,7 +161,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> One:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Several:
-    """The recent mean, for all parameters at once.
+    """The exponential moving average, for all parameters at once.
 
     Example:
         >>> p = jt.array([1.0]); get_ema_multi_avg_fn(0.75)([p], [jt.array([5.0])], 2); p.tolist()
@@ -171,7 +171,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Several:
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Let batch norm forget its running statistics, and make them means of all batches of a loader.
+    """Compute batch norm's running statistics afresh, as averages over all batches of a loader.
 
     Args:
         loader: batches; of a tuple or list the first part is the input.
@@ -209,7 +209,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(Schedule):
-    """From the rate that an optimizer has to a constant one, along a cosine or a line, in so many epochs.
+    """Move the learning rate to a constant one, along a cosine or a line, in a given number of epochs.
 
     Args:
         optimizer: whose learning rates it sets.

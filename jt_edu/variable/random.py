@@ -247,7 +247,7 @@ def get_rng_state() -> dict[str, Any]:
 
 
 def set_rng_state(state: dict[str, Any]) -> None:
-    """Draw the numbers again that came after `get_rng_state()`, also in compiled steps. Nothing else may be given.
+    """Draw again the numbers that came after `get_rng_state()`, also in compiled steps. It takes nothing else.
 
     Raises:
         ArgumentError: it is no such state, or a damaged one; then all generators are where they were.
@@ -275,7 +275,7 @@ def _put_back(state: dict[str, Any]) -> None:
 
 @unbroken
 def fork_rng() -> Iterator[None]:
-    """What is drawn inside moves nothing on outside: afterwards all generators are as they were before.
+    """Random numbers drawn inside do not affect those outside: afterwards all generators are as they were before.
 
     Example:
         >>> set_global_seed(3); a = rand(2).numpy(); set_global_seed(3)

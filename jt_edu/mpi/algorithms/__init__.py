@@ -56,7 +56,7 @@ ALIKE = {("gather", "tree"), ("scatter", "tree")}  # ranks pass on pieces of oth
 
 
 def named(name: str, algorithm: str) -> str:
-    """What an algorithm for a collective is called here, if books have another name for it.
+    """The name used here for a collective algorithm that books call by another name.
 
     Example:
         >>> named("allreduce", "recursive_doubling"), named("allreduce", "ring")

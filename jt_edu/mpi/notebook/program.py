@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
 def run_script(
     size: int, program: str, arguments: Sequence[str] = (), *, is_module: bool = False, **options: Any
 ) -> Simulation:
-    """Run a program on simulated ranks, and wait for all of them; an error is in the answer, not raised.
+    """Run a program on simulated ranks, and wait for all of them; an error is part of the result, and not raised.
 
     Results are the exit codes of the ranks. One that calls sys.exit has ended, and the others go on, as processes do.
 

@@ -11,8 +11,8 @@
 
 A receive or a probe from any rank, and a wait for any of several requests, is left open until no rank can run: then all
 messages are there that it could get. One of them is chosen, and in another run another one, until every choice has been
-made. Except for these, the order of turns does not matter to a program, so no end is overlooked; only `iprobe` and `test`,
-which look at a moment, are run in one order alone.
+made. Except for these, the order of turns does not matter to a program, so no end is overlooked. Only `iprobe` and
+`test`, which look at a moment, are run in one order.
 
 After Vo, Aananthakrishnan, Gopalakrishnan et al. 2010, "A scalable and distributed dynamic formal verifier for MPI
 programs", and Vakkalanka et al. 2008, "Dynamic verification of MPI programs with reductions", whose order this is.

@@ -99,7 +99,7 @@ class SoloComm(ThreadComm):
 
 
 class Simulation:
-    """What came of a simulation.
+    """The results of a simulation.
 
     Attributes:
         results: what the program returned, by rank.
@@ -165,7 +165,7 @@ def run_ranks(
     size: int, program: Program, *, contexts: Sequence[Any] = (), while_waiting: Callable[[], None] | None = None,
     **options: Any,
 ) -> Simulation:  # fmt: skip
-    """Run a program on simulated ranks, and wait for all of them; an error is in the answer, not raised.
+    """Run a program on simulated ranks, and wait for all of them; an error is part of the result, and not raised.
 
     Args:
         size: how many ranks.

@@ -103,7 +103,7 @@ class DistributedDataParallel(Module):
         views = yes_or_no(name, "gradient_as_bucket_view", gradient_as_bucket_view)
         named = [(n, p) for n, p in own(module).named_parameters() if p.requires_grad]
         if not named:
-            raise ArgumentError(f"{name} puts gradients together", "a module without a parameter that has one")
+            raise ArgumentError(f"{name} averages gradients", "a module without a parameter that has one")
         _compare(module, self.process_group)
         current().rank_state["team"] = None
         held = [*own(module).parameters(), *own(module).buffers()]

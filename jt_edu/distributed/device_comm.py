@@ -162,7 +162,7 @@ def scatter(
     """
     v = as_var(tensor)
     if devices is None and chunk_sizes is None:
-        raise ArgumentError("scatter is told devices or chunk_sizes", "neither", "scatter(x, ['cpu:0', 'cpu:1'])")
+        raise ArgumentError("scatter takes devices or chunk_sizes", "neither", "scatter(x, ['cpu:0', 'cpu:1'])")
     names = None if devices is None else device_names(devices, "scatter")
     if not v.ndim:
         raise ShapeError("scatter cuts along an axis", "a Var of shape ()", "x.reshape(1)")

@@ -152,7 +152,7 @@ def _chosen(backend: Any) -> Backend:
         return Backend("threads" if simulated else "mpi" if comm is not None else "tcp")
     chosen = Backend(backend)
     if chosen == "nccl":
-        asked = "nccl speaks from device to device"
+        asked = "nccl communicates from device to device"
         raise BackendError(asked, "no backend that keeps Vars on a device", "tcp (gloo), mpi or threads")
     if chosen not in _known():
         raise BackendError(f"a backend is one of {', '.join(_known())}", repr(str(chosen)), "Backend.register_backend")

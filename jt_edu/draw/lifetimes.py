@@ -20,7 +20,7 @@ KEEPERS = {  # who keeps an array alive: in words, colour, outline
     "stays": ("held when its run ends", "#009e73", "stroke-width:1.6;stroke-dasharray:12 2"),
     "saved": ("saved for backward", "#cc79a7", "stroke-width:1.6;stroke-dasharray:5 3"),
     "read": ("read by a later kernel", "#56b4e9", "stroke-width:1.6;stroke-dasharray:2 2"),
-    "unread": ("never read", "#8a8f98", "stroke-width:1.6;stroke-dasharray:1 5"),
+    "unread": ("read by nobody", "#8a8f98", "stroke-width:1.6;stroke-dasharray:1 5"),
 }
 MOST = 400  # rectangles
 

@@ -143,7 +143,7 @@ def step_at(plan: Plan, number: object) -> Step:
         return plan.steps[number]
     if not plan.steps:
         raise ArgumentError(
-            "nothing would run, so there is no kernel: it is an array by now", f"a question about kernel {number!r}",
+            "nothing would run, so there is no kernel: it is computed already", f"a question about kernel {number!r}",
             "build it again, or ask before the optimizer's step",
         )  # fmt: skip
     raise ArgumentError(f"a kernel from 0 to {len(plan.steps) - 1}", repr(number))

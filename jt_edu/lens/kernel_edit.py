@@ -88,7 +88,7 @@ class Edit:
     def install(self) -> Edit:
         """Run it wherever the original runs, until it is reverted. KernelError if it failed its trial."""
         if self.record is None:
-            raise KernelError("an edited kernel is installed when it ran", self.error)
+            raise KernelError("an edited kernel must run before it is installed", self.error)
         with _lock:
             steps = [(plan, step) for plan, step in steps_of(self.original.key) if self._may_run(plan, step)]
             for plan, step in steps:  # what does not compile is told before anything changes

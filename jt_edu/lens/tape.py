@@ -141,7 +141,7 @@ def leaves_of(loss: Var, wrt: Var | Sequence[Var] | None = None) -> list[Var]:
         raise ArgumentError("a tape is recorded of a loss, which is a Var", found_words(loss), _way_to_a_loss(loss))
     check_size([loss.node])
     if loss.node.op is SOURCE:
-        raise GradientError(HISTORY_GONE, "a loss that is an array by now", SHOW_IT_EARLIER).at(loss.node.line)
+        raise GradientError(HISTORY_GONE, "a loss that is already computed", SHOW_IT_EARLIER).at(loss.node.line)
     with _one_at_a_time:
         initialize_parameters([loss.node])
         ends = _ends(loss)

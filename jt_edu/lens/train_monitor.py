@@ -139,8 +139,8 @@ class Training:
             batch = next(self._left, None)
         if batch is None:
             raise ArgumentError(
-                "training goes over the batches again and again", f"no batch in epoch {self.epoch}",
-                "a list or a DataLoader; a generator can be gone through once",
+                "training loops over the batches again and again", f"no batch in epoch {self.epoch}",
+                "a list or a DataLoader; a generator can be used only once",
             )  # fmt: skip
         return tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
 
@@ -255,7 +255,7 @@ class Training:
         """
         if step not in self.kept:
             known = ", ".join(map(str, self.kept)) or "none yet"
-            raise ArgumentError("only the last steps can be gone back to", f"step {step}", f"one of: {known}")
+            raise ArgumentError("you can go back only to the last steps", f"step {step}", f"one of: {known}")
         kept, generator = self.kept[step], default_generator()
         now = [(var, var.node) for var, _ in kept.nodes]
         drawn = generator.key, generator.drawn
@@ -361,7 +361,7 @@ def _check(t: Training) -> None:
     if not callable(t.loss):
         raise ArgumentError("the third argument is a function loss(model, *batch)", type(t.loss).__name__)
     if not isinstance(t.batches, Iterable):
-        raise ArgumentError("the fourth argument goes over batches", type(t.batches).__name__, "a DataLoader or a list")
+        raise ArgumentError("the fourth argument yields batches", type(t.batches).__name__, "a DataLoader or a list")
     if t.scheduler is not None and not callable(getattr(t.scheduler, "step", None)):
         raise ArgumentError("a scheduler has a method step()", repr(t.scheduler), "jt.optim.StepLR(optimizer, ...)")
     if not all(isinstance(most, int) and most >= 1 for most in (t.keep, t.keep_bytes)):

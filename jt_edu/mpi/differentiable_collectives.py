@@ -54,7 +54,7 @@ def communicator() -> Communicator:
     comm: Communicator | None = current().rank_state.get("communicator")
     if comm is None:
         raise RankError(
-            "a program speaks to others when there are others", "one that runs alone",
+            "a program can communicate when there are other ranks", "one that runs alone",
             "jt.simulate(4)(program), %%ranks 4, or mpirun -np 4",
         )  # fmt: skip
     return comm
@@ -171,7 +171,7 @@ def _sums(values: Sequence[Var]) -> list[Var]:
     wide = [_wide(v) for v in values]
     dtype = wide[0].dtype
     if any(v.dtype is not dtype for v in wide):
-        raise DtypeError("what travels in one message has one dtype", ", ".join(str(v.dtype) for v in wide))
+        raise DtypeError("one message has one dtype", ", ".join(str(v.dtype) for v in wide))
     if len(wide) > 1 and any(v.requires_grad for v in wide) and not current().no_grad:
         wide = [concat([v.reshape(-1) for v in wide])]  # one input, so that there is one message for its gradient
     shapes = tuple(v.shape for v in wide)

@@ -223,43 +223,43 @@ broadcast = mpi_broadcast  # as Jittor's `jt.mpi` calls it
 
 @method
 def nccl_all_reduce(x: Any, op: str = "add") -> Any:
-    """`mpi_all_reduce` from device to device; where there is no device, an error that says so.
+    """`mpi_all_reduce` from device to device; an error where there is no device.
 
     Example:
         >>> nccl_all_reduce(jt.ones(2))
         Traceback (most recent call last):
-        BackendError: nccl_all_reduce speaks from device to device; found no backend that keeps Vars on a device. ...
+        BackendError: nccl_all_reduce communicates from device to device; found no backend that keeps Vars ...
     """
     raise _no_device("nccl_all_reduce", x, op)
 
 
 @method
 def nccl_reduce(x: Any, op: str = "add", root: int = 0) -> Any:
-    """`mpi_reduce` from device to device; where there is no device, an error that says so.
+    """`mpi_reduce` from device to device; an error where there is no device.
 
     Example:
         >>> nccl_reduce(jt.ones(2))
         Traceback (most recent call last):
-        BackendError: nccl_reduce speaks from device to device; found no backend that keeps Vars on a device. ...
+        BackendError: nccl_reduce communicates from device to device; found no backend that keeps Vars ...
     """
     raise _no_device("nccl_reduce", x, op, root)
 
 
 @method
 def nccl_broadcast(x: Any, root: int = 0) -> Any:
-    """`mpi_broadcast` from device to device; where there is no device, an error that says so.
+    """`mpi_broadcast` from device to device; an error where there is no device.
 
     Example:
         >>> nccl_broadcast(jt.ones(2))
         Traceback (most recent call last):
-        BackendError: nccl_broadcast speaks from device to device; found no backend that keeps Vars on a device. ...
+        BackendError: nccl_broadcast communicates from device to device; found no backend that keeps Vars ...
     """
     raise _no_device("nccl_broadcast", x, root)
 
 
 def _no_device(name: str, *_given: Any) -> BackendError:
     here = name.replace("nccl", "mpi")
-    return BackendError(f"{name} speaks from device to device", "no backend that keeps Vars on a device", here)
+    return BackendError(f"{name} communicates from device to device", "no backend that keeps Vars on a device", here)
 
 
 class Package(ModuleType):

@@ -289,7 +289,7 @@ def _weighted(out: Var, weight: Any, bias: Any, x: Var, axes: tuple[int, ...]) -
 def _last_axes(name: str, lengths: Any) -> tuple[int, ...]:
     shape = check_shape(lengths)
     if not shape or 0 in shape:
-        raise ArgumentError(f"{name} is told the lengths of the axes it works on", short(lengths))
+        raise ArgumentError(f"{name} takes the lengths of the axes it works on", short(lengths))
     return shape
 
 

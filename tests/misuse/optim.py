@@ -50,7 +50,7 @@ CALLS = [
     ("momentum_decay is not negative", lambda: optim.NAdam(w(), momentum_decay=-2), jt.ArgumentError, "-2"),
     ("t0 is not negative", lambda: optim.ASGD(w(), t0=-7), jt.ArgumentError, "-7"),
     ("a rule takes floats", lambda: optim.LAMB([jt.array([1, 2])]), jt.DtypeError, "int64"),
-    ("Lookahead goes around a rule", lambda: optim.Lookahead(w()), jt.ArgumentError, "list"),
+    ("Lookahead wraps an optimizer", lambda: optim.Lookahead(w()), jt.ArgumentError, "list"),
     ("Lookahead wraps an optimizer with a rule for each parameter",
      lambda: optim.Lookahead(optim.LBFGS(w())), jt.ArgumentError,
      "found LBFGS, which moves all parameters as one"),

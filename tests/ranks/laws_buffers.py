@@ -147,7 +147,7 @@ def law_a_byte_may_be_told_as_any_type_and_any_type_as_bytes(comm):
     comm.Sendrecv([x, MPI.BYTE], to, 0, [memory, MPI.BYTE], by, 0)
     assert np.frombuffer(memory).tolist() == [by, by + 1, by + 2]
     MPI.Free_mem(memory)
-    refused(DtypeError, "told the type of its elements, float64", lambda: comm.Send([x, MPI.INT], comm.rank))
+    refused(DtypeError, "name the type of its elements, float64", lambda: comm.Send([x, MPI.INT], comm.rank))
     refused(DtypeError, "DATATYPE_NULL", lambda: comm.Send([x, 1, MPI.DATATYPE_NULL], comm.rank))
 
 

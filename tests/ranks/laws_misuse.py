@@ -69,7 +69,7 @@ def law_parts_that_are_not_there(comm):
     refused(ArgumentError, "counts", lambda: comm.Allgatherv(ROOM[:1], [ROOM, [0.5] * comm.size]))
     refused(
         ShapeError,
-        "equally long",
+        "of equal length",
         lambda: comm.Allgather(ROOM, np.zeros(4 * comm.size + 1)) if comm.size > 1 else comm.Allgather(ROOM, [ROOM, 9]),
     )
 

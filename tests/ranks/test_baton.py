@@ -225,7 +225,7 @@ def test_a_thread_of_a_rank_that_speaks_is_told():
 
     (said,) = simulate(1)(program)
 
-    assert "rank 0 speaks to others from the thread that it runs in" in said and "'helper'" in said
+    assert "rank 0 communicates from the thread that it runs in" in said and "'helper'" in said
 
 
 def test_the_communicator_of_another_rank_is_told():

@@ -79,7 +79,7 @@ def show(run: CellRun, live: Live, *, view: bool, go_on: bool) -> None:
         display(ranks(run.record))
     if go_on and not isinstance(run.failure, KeyboardInterrupt):
         return
-    with briefly(run.explanation.partition("\n")[0].rstrip(":"), "What happened stands above, below the columns."):
+    with briefly(run.explanation.partition("\n")[0].rstrip(":"), "What happened is shown above, below the columns."):
         run.raise_failure()
 
 

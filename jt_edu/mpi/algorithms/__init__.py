@@ -82,7 +82,7 @@ def find(name: str, algorithm: str, uneven: bool = False) -> Callable[..., Any]:
         raise ArgumentError(f"{name} goes by {', '.join(known)}", repr(algorithm), f"algorithm={near[0]!r}")
     if uneven and (name, algorithm) in ALIKE:
         raise ArgumentError(
-            f"{name} by algorithm={algorithm!r} takes pieces that are equally long",
+            f"{name} by algorithm={algorithm!r} takes pieces of equal length",
             f"{name.capitalize()}v",
             "algorithm='naive'",
         )

@@ -181,7 +181,7 @@ def _is_type(what: Any) -> bool:
 def _as_told(flat: Array, dtype: np.dtype[Any], call: str) -> Array:
     """The same memory as elements of another type, if one of the two is a byte: a whole number of them."""
     if flat.dtype.itemsize > 1 < dtype.itemsize:
-        raise DtypeError(f"{call} is told the type of its elements, {flat.dtype}", f"{dtype}")
+        raise DtypeError(f"{call} must name the type of its elements, {flat.dtype}", f"{dtype}")
     raw = flat.view("u1")
     return raw[: raw.size // dtype.itemsize * dtype.itemsize].view(dtype)
 
@@ -206,7 +206,7 @@ def _equal_parts(told: _Told, call: str, size: int) -> list[int]:
     whole = told.total(call) - start if told.count is None else (count or 0) * size
     if whole % size or not 0 <= whole <= max(told.total(call) - start, 0) or (told.count is not None and count is None):
         found = f"{told.total(call)} elements" + (f", count {told.count!r}" if told.count is not None else "")
-        raise ShapeError(f"{call} has a part for each of {size} ranks, all equally long", found)
+        raise ShapeError(f"{call} has a part for each of {size} ranks, all of equal length", found)
     return [whole // size] * size
 
 
@@ -253,7 +253,7 @@ def check_types(call: str, mine: Buffer, room: Buffer | None) -> None:
     """
     if room is not None and not _alike(mine.dtype, room.dtype):
         found = f"{mine.dtype} and {room.dtype}"
-        raise DtypeError(f"{call} takes from one buffer and fills another of the same type", found, "a cast of one")
+        raise DtypeError(f"{call} reads one buffer and fills another of the same type", found, "a cast of one")
 
 
 def _alike(a: np.dtype[Any], b: np.dtype[Any]) -> bool:

@@ -41,7 +41,9 @@ class _Nobody:
     def wait_for(self, requests: Sequence[Request], every: bool = True, deadline: int | None = None) -> None:
         """All of them have happened."""
         if not self.look(requests, every):
-            raise RankError("a request that is waited for happens", "one that nobody completes", "Complete before it")
+            raise RankError(
+                "a request that is waited for must complete", "one that no rank completes", "Complete before it"
+            )
 
     def look(self, requests: Sequence[Request], every: bool = True) -> bool:
         """Whether they have happened."""

@@ -210,7 +210,7 @@ class CellRun:
         if not isinstance(self.failure, Exception) or isinstance(self.failure, RankError):
             raise self.failure.with_traceback(None)
         found = f"{_said(self.failure)}, on rank {self.failed_rank}"
-        raise RankError("every rank comes to the end of its cell", found) from self.failure
+        raise RankError("every rank finishes its cell", found) from self.failure
 
     def __repr__(self) -> str:
         groups: dict[str, list[int]] = {}

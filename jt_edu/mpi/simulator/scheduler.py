@@ -212,13 +212,13 @@ class Baton:
         other = next((t for t in self.tasks if t.thread is thread), None)
         if other is not None and other.rank != me.rank:
             return RankError(
-                f"each rank speaks through a communicator of its own; this is that of {me.name}",
+                f"each rank communicates through its own communicator; this is that of {me.name}",
                 f"{other.name} uses it",
                 "the communicator that the program is called with, not one that ranks share",
             )  # fmt: skip
         return RankError(
-            f"{me.name} speaks to others from the thread that it runs in", f"a call from the thread {thread.name!r}",
-            "let the thread return its result, and speak where it is joined",
+            f"{me.name} communicates from the thread that it runs in", f"a call from the thread {thread.name!r}",
+            "let the thread return its result, and communicate after joining it",
         )  # fmt: skip
 
     def fail(self, task: Task | None, error: BaseException) -> None:

@@ -150,12 +150,12 @@ class Simulation:
         if not isinstance(error, RankStopped):
             return error
         if how := self.world.ended.get(rank):
-            return LostRankError(f"rank {rank} comes to its end", f"that it {how}")
+            return LostRankError(f"rank {rank} finishes", f"that it {how}")
         call = self.world.stopped_in.get(rank)
         where = f"in {call.words} at {call.line}" if call else "before its first call"
         cause = "the ranks were stopped" if self.failed_rank is None else f"rank {self.failed_rank} failed"
         self.stopped[rank] = f"{where}, because {cause}"
-        return RankError(f"rank {rank} comes to its end", f"that it was stopped {self.stopped[rank]}")
+        return RankError(f"rank {rank} finishes", f"that it was stopped {self.stopped[rank]}")
 
 
 Program = Callable[[ThreadComm], Any]
@@ -325,7 +325,7 @@ def raise_failure(told: Simulation) -> None:
     line = line_of(error)
     rows = [said + (f"\n    at {line}" if line and line not in said else "")]
     rows += [f"rank {rank} was stopped {where}" for rank, where in told.stopped.items()]
-    raise RankError(f"every rank comes to its end, and rank {told.failed_rank} did not", "\n  ".join(rows)) from error
+    raise RankError(f"every rank finishes, and rank {told.failed_rank} did not", "\n  ".join(rows)) from error
 
 
 def line_of(error: BaseException) -> str:

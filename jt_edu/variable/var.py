@@ -115,9 +115,7 @@ class Var(Arithmetic):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ScalarError(
-                "len() gives the length of the first axis", "a Var of shape (), a single number", "x.item()"
-            )
+            raise ScalarError("len() counts along the first axis", "a Var of shape (), a single number", "x.item()")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Var]:

@@ -177,7 +177,7 @@ def test_what_is_no_file_is_told_and_not_waited_for(tmp_path):
     for path in (pipe, tmp_path):
         with pytest.raises(jt.ArgumentError, match="a folder, a pipe or a device"):
             layer.load(path)
-    with pytest.raises(jt.ArgumentError, match=r"written into a file; found the folder .*Try: .*net\.npz"):
+    with pytest.raises(jt.ArgumentError, match=r"written to a file; found the folder .*Try: .*net\.npz"):
         layer.save(tmp_path)
     for odd in (None, 3, b"net.npz"):
         with pytest.raises(jt.ArgumentError, match="given by its path"):

@@ -326,7 +326,7 @@ def test_requests_may_be_waited_for_in_another_function_but_not_on_another_rank(
 
     run = run_ranks(2, program)
 
-    assert isinstance(run.error, RankError) and "communicator of its own" in str(run.error)
+    assert isinstance(run.error, RankError) and "its own communicator" in str(run.error)
 
 
 def test_an_algorithm_in_the_background_runs_in_the_context_of_its_rank():

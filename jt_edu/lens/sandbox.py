@@ -244,4 +244,4 @@ def _changes(source: Source, line: int | None) -> str:
     found = re.match(r"\s*(\w+)\s*\[", row)
     names = [a.arg for a in _parsed(source)[1].args.args]
     name = f"{found[1]}, which is an input" if found and found[1] in names else "an input"
-    return f"it changes {name}: a kernel writes its outputs alone"
+    return f"it changes {name}: a kernel writes only its outputs"

@@ -26,7 +26,7 @@ def functional_call(
     module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Mapping[str, Any] | None = None, *,
     tie_weights: bool = True, strict: bool = False,
 ) -> Any:  # fmt: skip
-    """What a module answers with other parameters and buffers; its own stay as they are.
+    """What a module returns with other parameters and buffers; its own do not change.
 
     What the module changes in place, such as running statistics, is changed in the Vars that stand in their place.
 

@@ -20,7 +20,7 @@ from typing import Any
 from jt_edu.base.plural import singular
 
 SHORT = 120  # letters of an argument or an answer
-WIDE = 76  # letters of a line; in a narrow page longer ones would be cut inside of a word
+WIDE = 76  # letters of a line; in a narrow page longer ones would be cut inside a word
 
 
 class NotDoneError(Exception):
@@ -97,7 +97,7 @@ def ask(function: Callable[..., Any], *arguments: Any, case: str = "", name: str
         shown = case or ", ".join(map(short, arguments))
         raise RefusedError(f"{called}({shown}) stopped with {type(error).__name__}: {error}") from error
     if answer is None:
-        raise NotDoneError("" if _is_empty(function) else "it answers None: is a `return` missing?")
+        raise NotDoneError("" if _is_empty(function) else "it returns None: is a `return` missing?")
     return answer
 
 

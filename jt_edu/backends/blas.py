@@ -1,7 +1,7 @@
 """BLAS: where does machine code find it, and who shares out a matrix product among threads?
 
 We do: a product's rows are split like any other loop. BLAS itself is held to one thread, because two pools that do not
-know of each other fight for the cores: on a busy machine a product of (32, 64) by (64, 256) took 35 ms in place of
+know of each other fight for the cores: on a busy machine a product of (32, 64) by (64, 256) took 35 ms instead of
 0.04 ms while OpenBLAS waited for its second thread. Only the library of SciPy is held, which is the one that kernels
 call; NumPy's own keeps its threads.
 

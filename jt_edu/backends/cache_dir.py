@@ -7,7 +7,7 @@
 Machine code is run without a question, so the folder must be ours, and writable by nobody else. Where that is not so,
 or it cannot be written, the next one in the list serves, and one line in the log says why.
 
-Nothing here knows what the files mean, but for their names.
+Nothing here knows what the files mean, except for their names.
 """
 
 from __future__ import annotations

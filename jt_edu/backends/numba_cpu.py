@@ -152,7 +152,7 @@ class NumbaBackend:
 
 
 def _apart(work: Callable[[], Answer]) -> Answer:
-    """What `work` answers, in a thread of its own.
+    """What `work` returns, in a thread of its own.
 
     Ctrl-C reaches the main thread only. LLVM calls back into Python while it compiles: an
     interrupt in such a call would be lost, or end the process. And numba keeps errors with the frames that led to them,

@@ -2,7 +2,7 @@
 
 Everything that changes while a program runs (flags, the open trace, whether gradients are recorded, the random
 generator) lives in one `Context`. Each simulated rank runs in a context of its own; a plain script has just one. Its
-threads share it, but for what a thread does at the `Moment`: `no_grad` in one stops no gradients in another. What
+threads share it, except for what a thread does at the `Moment`: `no_grad` in one stops no gradients in another. What
 belongs to the process stays with it: compiled kernels, threads, and buffers to lend.
 """
 
@@ -185,7 +185,7 @@ def enable_grad(function: Any = None) -> Any:
 
 
 def is_grad_enabled() -> bool:
-    """Whether Vars that are made here take part in gradients: not inside of `no_grad`.
+    """Whether Vars that are made here take part in gradients: not inside `no_grad`.
 
     Example:
         >>> with no_grad():

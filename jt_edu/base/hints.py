@@ -10,12 +10,12 @@ from jt_edu.base.errors import ShapeError
 
 Shape = tuple[int, ...]
 PAIRS = {  # operators that answer a pair elsewhere: what makes it here
-    "max": "x.max(dim), x.argmax(dim): max answers the values alone",
-    "min": "x.min(dim), x.argmin(dim): min answers the values alone",
-    "first": "x.argmax(dim), x.max(dim), or argmin and min: each of them answers one of the two",
+    "max": "x.max(dim), x.argmax(dim): max returns the values alone",
+    "min": "x.min(dim), x.argmin(dim): min returns the values alone",
+    "first": "x.argmax(dim), x.max(dim), or argmin and min: each of them returns one of the two",
 }
 OF_A_KIND = {"c": "x.real or x.abs()", "f": "x.int64()", "b": "x.int64() or x.float()"}  # of a kind that is refused
-NOTHING = "another argument, or a return at the end of the function that makes it: without one it answers None"
+NOTHING = "another argument, or a return at the end of the function that makes it: without one it returns None"
 AGREE = "shapes that agree on this axis, or one that has length 1 there"
 
 

@@ -1,4 +1,4 @@
-"""Hook handle: what the registration of a hook answers, on a Var or a module, to take the hook away again."""
+"""Hook handle: what the registration of a hook returns, on a Var or a module, to take the hook away again."""
 
 from __future__ import annotations
 

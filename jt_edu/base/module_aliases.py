@@ -24,7 +24,7 @@ _MODULES = (
     "activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm lazy "
     "linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling"
 )
-FACES = {  # a module of others -> ours that has its names, and the modules inside of which the same holds
+FACES = {  # a module of others -> ours that has its names, and the modules inside which the same holds
     "utils": ("", "data"),
     "utils.data": ("data", "dataset dataloader sampler distributed"),
     "dataset": ("data", "dataset mnist cifar image_folder"),

@@ -32,13 +32,13 @@ STOPS: dict[str, Callable[[Any], bool]] = {
 
 
 class Scope(_GeneratorContextManager[Any]):
-    """What a function that `scoped` decorates answers: `with scope:` or `@scope`."""
+    """What a function that `scoped` decorates returns: `with scope:` or `@scope`."""
 
     asked = "a decorator goes around functions, generators and coroutines"
     goes_around: tuple[str, ...] = ("a generator", "a coroutine")
 
     def __call__(self, function: Any) -> Any:
-        """The function, always run inside of such a scope."""
+        """The function, always run inside such a scope."""
         kind = next((kind for kind, is_one in STOPS.items() if is_one(function)), None)
         if kind is None:
             return super().__call__(function)
@@ -59,14 +59,14 @@ class Scope(_GeneratorContextManager[Any]):
 
 
 class Unbroken(Scope):
-    """What a function that `unbroken` decorates answers."""
+    """What a function that `unbroken` decorates returns."""
 
     asked = "what begins afresh each time goes around functions that do not stop in the middle"
     goes_around = ()
 
 
 def scoped(make: Callable[Given, Iterator[Value]]) -> Callable[Given, _GeneratorContextManager[Value]]:
-    """As `contextlib.contextmanager`; what it answers is a decorator of generators and coroutines as well.
+    """As `contextlib.contextmanager`; what it returns is a decorator of generators and coroutines as well.
 
     Example:
         >>> @scoped
@@ -87,7 +87,7 @@ def scoped(make: Callable[Given, Iterator[Value]]) -> Callable[Given, _Generator
 
 
 def unbroken(make: Callable[Given, Iterator[Value]]) -> Callable[Given, _GeneratorContextManager[Value]]:
-    """As `contextlib.contextmanager`; what it answers refuses to be a decorator of generators and coroutines.
+    """As `contextlib.contextmanager`; what it returns refuses to be a decorator of generators and coroutines.
 
     Example:
         >>> @jt.fork_rng()
@@ -110,7 +110,7 @@ def _begins(
 
 @coroutine
 def _stepped(steps: Any, scope: Callable[[], Any]) -> Generator[Any, Any, Any]:
-    """A generator, or a coroutine, each of whose steps runs inside of a scope of its own."""
+    """A generator, or a coroutine, each of whose steps runs inside a scope of its own."""
     go_on, value = steps.send, None
     while True:
         with scope():

@@ -75,7 +75,7 @@ class KernelRun:
     path: str = ""
     kind: str = "loops"  # "loops", "product", "convolution", "code" or "host"
     reads: tuple[int, ...] = ()
-    edited: bool = False  # the source is a learner's, in place of what was generated
+    edited: bool = False  # the source is a learner's, instead of what was generated
     key: str = ""  # names the source that was generated, and so the kernel on every page
     algorithm: str = ""  # of a convolution, or a matrix product
     reason: str = ""  # why that one, and what the others cost

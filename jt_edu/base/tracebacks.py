@@ -106,7 +106,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _shorten(chain: Sequence[BaseException]) -> int:
-    """Leave the learner's frames to the errors of a chain, the last one first; answers how many others there were.
+    """Leave the learner's frames to the errors of a chain, the last one first; returns how many others there were.
 
     What no line of the learner led to: the error that came of it has said what it says. If none came of it, it is a
     mistake of ours and stays whole, unless it is one that explains itself.

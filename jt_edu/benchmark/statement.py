@@ -6,9 +6,9 @@
 
 A run is the statement *and* the kernels of everything that it left to be done:
 
-    its value            of its last expression: a Var, or Vars inside of lists, tuples and dicts
-    what it binds        `y = ...`, `y += ...`, and Vars inside of lists and so on
-    what it changes      Vars, and Vars inside of lists, modules and optimizers, that it calls by a name: `out` in
+    its value            of its last expression: a Var, or Vars inside lists, tuples and dicts
+    what it binds        `y = ...`, `y += ...`, and Vars inside lists and so on
+    what it changes      Vars, and Vars inside lists, modules and optimizers, that it calls by a name: `out` in
                          `jt.add(x, y, out=out)`, the running mean of `net` in `net(x)`; what a function changes
                          that is not mentioned is not seen, so let the function return it
     what is due          messages to other ranks, which any run sends
@@ -132,7 +132,7 @@ def _block_of(call: Callable[[], Any], clock: Callable[[], float]) -> Callable[[
 
 
 def _looped(text: str) -> tuple[CodeType, tuple[str, ...], tuple[str, ...]]:
-    """The statement inside of a loop between two looks at the clock, the names in it, and those that it binds."""
+    """The statement inside a loop between two looks at the clock, the names in it, and those that it binds."""
     tree = ast_of(text.strip("\n"), "stmt")
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
     bound = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}

@@ -86,7 +86,7 @@ def compile(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class CompiledStep:
-    """A step, and what was captured of it: what `compile` answers with.
+    """A step, and what was captured of it: what `compile` returns.
 
     Example:
         >>> import jt_edu as jt

@@ -39,7 +39,7 @@ NEITHER, ITSELF, INSIDE, PASSING = range(4)
 
 
 class Surroundings:
-    """All places where a step may find Vars; a call answers what stands there now, to be compared by `alike`.
+    """All places where a step may find Vars; a call returns what stands there now, to be compared by `alike`.
 
     Example:
         >>> w = Var([1.0])
@@ -229,7 +229,7 @@ def vars_in(answers: Iterable[tuple[Any, ...]]) -> dict[Var, None]:
 
 
 def made_since(begin: int, known: Iterable[Var | None]) -> list[ReferenceType[Var]]:
-    """Vars younger than node `begin` that somebody holds, but for the known ones."""
+    """Vars younger than node `begin` that somebody holds, except for the known ones."""
     expected = set(map(id, known))
     living = [v for v in gc.get_objects() if issubclass(type(v), Var) and id(v) not in expected]  # no proxy is asked
     return [ref(v) for v in living if v._node.id >= begin]

@@ -43,7 +43,7 @@ class Replay:
     after: list[Callable[[], Callable[[], None]]]  # and at its end: counting steps; each answers what stores the count
     moved: list[tuple[Var | int, int]]  # Vars (or places among the arguments) that the step assigned, their new slots
     graded: list[tuple[Var | int, Out | None]]  # those whose .grad it set, and what stands there now
-    outputs: Any  # the answer of the step, with `Out` in place of Vars
+    outputs: Any  # the answer of the step, with `Out` instead of Vars
     order: list[Node] = field(default_factory=list)
     handed_out: tuple[int, ...] = ()  # leaves whose memory is part of the answer
     moving: frozenset[int] = frozenset()  # ids of the Vars in `moved`
@@ -128,7 +128,7 @@ def leaf_like(node: Node, array: Any) -> Node:
 
 
 def map_out(outputs: Any, plan: Plan, arrays: list[Any]) -> Any:
-    """The answer of the step: a Var in place of each `Out`."""
+    """The answer of the step: a Var instead of each `Out`."""
 
     def var(out: Out) -> Var:
         data = box(read_slot(plan, arrays, out.slot), out.dtype)

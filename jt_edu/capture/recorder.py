@@ -53,7 +53,7 @@ class Capture:
         return number
 
     def of(self, work: Callable[[], T]) -> T:
-        """What `work` answers, captured. An interrupt may fall into any line, also of `_close`: it is called again."""
+        """What `work` returns, captured. An interrupt may fall into any line, also of `_close`: it is called again."""
         refuse_inside(self.context)
         try:
             self.held = list(self.context.due)
@@ -86,7 +86,7 @@ class Capture:
 
 
 def refuse_inside(context: Context) -> None:
-    """A compiled step inside of another would run, or be replayed, while that is only written down."""
+    """A compiled step inside another would run, or be replayed, while that is only written down."""
     if context.capture is not None:
         raise ArgumentError(
             "a compiled step is captured on its own", "a compiled step inside another one", "one jt.compile"
@@ -102,7 +102,7 @@ def knob(read: Callable[[], float]) -> Knob:
         1.0
     """
     if not callable(read):
-        raise ArgumentError("a knob is a function that answers a number", short(read), "jt.knob(lambda: rate)")
+        raise ArgumentError("a knob is a function that returns a number", short(read), "jt.knob(lambda: rate)")
     number = Knob(read())
     number.read = read
     return number
@@ -129,7 +129,7 @@ def at_replay(action: Callable[[], None]) -> None:
 
 
 def after_replay(action: Callable[[], Callable[[], None]]) -> None:
-    """At the end of each replay of the step that is being captured, call what this answers; maybe twice."""
+    """At the end of each replay of the step that is being captured, call what this returns; maybe twice."""
     capture = current().capture
     if capture is not None:
         capture.after.append(action)

@@ -83,7 +83,7 @@ def _one_channel(stage: Stage) -> Stage:
 
 
 class _TailPrinter(Printer):
-    """Prints what stands inside of `finish`."""
+    """Prints what stands inside `finish`."""
 
     def __init__(self, nest: Nest, sizes: Sizes, apart: int) -> None:
         super().__init__(nest)

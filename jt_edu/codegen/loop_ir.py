@@ -151,7 +151,7 @@ class Nest:
 
 
 def everything(block: Block) -> Iterator[Item]:
-    """Every item below `block`, in order; what is inside of a loop comes behind the loop."""
+    """Every item below `block`, in order; what is inside a loop comes behind the loop."""
     for item in block.items:
         yield item
         if isinstance(item, Loop):

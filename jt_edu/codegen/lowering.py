@@ -36,7 +36,7 @@ class Builder:
 
     def __init__(self, kernel: Kernel, stored: set[Node]) -> None:
         self.kernel, self.stored = kernel, stored
-        self.scopes = [Scope(-1)]  # the open loops, outermost first, inside of the kernel itself
+        self.scopes = [Scope(-1)]  # the open loops, outermost first, inside the kernel itself
         self.registers: dict[Node, Value] = {}
         self.at_close: dict[int, list[tuple[Update, Anchor]]] = {}
         self.written: set[Node] = set()

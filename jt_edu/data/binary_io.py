@@ -51,7 +51,7 @@ def first_of(root: Path, *names: str) -> Path:
             return root / name
     raise FileError(
         f"the data set is a file {names[0]} in the folder", f"no such file in {str(root)!r}",
-        "fetch it from where it is published; nothing is downloaded",
+        "download it from where it is published; jt_edu downloads nothing itself",
     )  # fmt: skip
 
 

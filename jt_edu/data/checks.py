@@ -52,7 +52,7 @@ def places(who: str, numbers: Any, count: int) -> np.ndarray[Any, Any]:
     if wanted.dtype == bool and wanted.shape == (count,):
         return np.flatnonzero(wanted)
     if wanted.dtype.kind not in "iu" and wanted.size:
-        raise ArgumentError(f"{who} takes the numbers of examples as whole numbers", short(numbers), "[0, 2]")
+        raise ArgumentError(f"{who} takes the indices of examples as whole numbers", short(numbers), "[0, 2]")
     for odd in wanted[(wanted < -count) | (wanted >= count)].ravel()[:1]:
         _within(who, odd, count)
     return wanted.astype(np.int64) % max(count, 1)

@@ -53,7 +53,7 @@ def collate(examples: list[Any]) -> Any:
 
 
 def default_convert(batch: Any) -> Any:
-    """The arrays in a batch as Vars, inside of tuples, lists and dicts; all else stays as it is.
+    """The arrays in a batch as Vars, inside tuples, lists and dicts; all else stays as it is.
 
     The Vars take no part in gradients: they are data.
 
@@ -102,7 +102,7 @@ def _all_alike(what: str, found: list[Any]) -> None:
     odd = next((k for k, one in enumerate(found) if one != found[0]), None)
     if odd is not None:
         raise ShapeError(
-            "the examples of a batch are alike",
+            "the examples of a batch must be alike",
             f"{what} {found[0]} in the first, {found[odd]} in number {odd} of the batch",
             "a collate_batch method, or a collate_fn, of your own",
         )  # fmt: skip

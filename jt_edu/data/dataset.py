@@ -125,7 +125,7 @@ class Dataset(Fetching):
         if Dataset.__len__(self) == 0:
             why = f"{_count(self)} examples, batches of {self.batch_size}" + (", drop_last" if self.drop_last else "")
             way = "a smaller batch_size, or drop_last=False" if _count(self) else "set_attrs(total_len=...)"
-            raise ArgumentError("an epoch has a batch at least", why, way)
+            raise ArgumentError("an epoch needs at least one batch", why, way)
         check_workers(self, "prefetch_factor" in vars(self))
         crew = team()
         seed = fresh_seed(None) if crew is None else crew.agree(fresh_seed(None))
@@ -147,7 +147,7 @@ class Dataset(Fetching):
         return collate(examples)
 
     def to_vars(self, batch: Any) -> Any:
-        """The arrays of a batch as Vars, inside of tuples, lists and dicts."""
+        """The arrays of a batch as Vars, inside tuples, lists and dicts."""
         return batch if self.keep_numpy_array else as_vars(batch, self.stop_grad)
 
 
@@ -251,7 +251,7 @@ class ArrayDataset(Dataset):
         if not self.arrays or 0 in lengths:
             raise ArgumentError("an ArrayDataset holds examples", f"arrays of lengths {lengths}")
         if len(set(lengths)) > 1:
-            raise ShapeError("the arrays of a dataset are equally long", f"lengths {lengths}")
+            raise ShapeError("the arrays of a dataset must have the same length", f"lengths {lengths}")
         own(self).set_attrs(total_len=lengths[0])
 
     def __getitem__(self, k: Any) -> tuple[Any, ...]:

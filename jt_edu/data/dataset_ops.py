@@ -29,7 +29,7 @@ __all__ = ["ChainDataset", "ConcatDataset", "IterableDataset", "StackDataset", "
 
 
 class IterableDataset(Extended):
-    """A stream of examples: `__iter__` gives one after the other. Your own stream has an `__iter__`.
+    """A stream of examples: `__iter__` yields one after the other. Your own stream defines `__iter__`.
 
     With several workers, each goes through a copy of its own; `get_worker_info()` tells it which part is its.
 
@@ -81,7 +81,7 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset):
-    """Some examples of a dataset, in the order that is given.
+    """Some examples of a dataset, in the given order.
 
     Args:
         dataset: a Dataset, or anything with `len()` and `[k]`.
@@ -100,7 +100,7 @@ class Subset(Dataset):
     def __init__(self, dataset: Any, indices: Iterable[int], **attributes: Any) -> None:
         take(self, attributes)
         if not isinstance(indices, Iterable):
-            raise ArgumentError("a Subset takes the numbers of examples", repr(indices))
+            raise ArgumentError("a Subset takes the indices of examples", repr(indices))
         wanted = indices if hasattr(indices, "dtype") else list(indices)
         self.dataset = dataset
         self.indices: list[int] = places(type(dataset).__name__, wanted, count_examples(dataset)).tolist()
@@ -111,7 +111,7 @@ class Subset(Dataset):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None, **attributes: Any) -> list[Subset]:
-    """Several subsets that have no example in common, drawn at random.
+    """Split a dataset at random into subsets that have no example in common.
 
     Args:
         dataset: a Dataset, or anything with `len()` and `[k]`.
@@ -204,11 +204,11 @@ class StackDataset(Dataset):
         take(self, attributes)
         if bool(datasets) == bool(named):
             found = f"{len(datasets)} without a name, {len(named)} with one"
-            raise ArgumentError("a StackDataset is made of datasets that all have names, or none has", found)
+            raise ArgumentError("the datasets of a StackDataset all have names, or none of them has one", found)
         self.datasets: Any = named or datasets
         lengths = [count_examples(one) for one in (named.values() if named else datasets)]
         if len(set(lengths)) > 1:
-            raise ShapeError("the datasets of a StackDataset are equally long", f"lengths {lengths}")
+            raise ShapeError("the datasets of a StackDataset must have the same length", f"lengths {lengths}")
         own(self).set_attrs(total_len=lengths[0])
 
     def __getitem__(self, k: int) -> Any:

@@ -40,7 +40,7 @@ def read_image(path: Any) -> np.ndarray[Any, Any]:
         path: .npy, .ppm, .pgm, .png, and with Pillow .jpg, .bmp, .gif, .tif, .webp.
 
     Raises:
-        FileError: the file is missing or damaged, too large, or of a format that nobody here reads.
+        FileError: the file is missing or damaged, too large, or of a format that this package cannot read.
         ArgumentError: `path` is no path.
 
     Example:

@@ -40,8 +40,8 @@ class DataLoader(Fetching):
         dataset: a Dataset, an IterableDataset, or anything with `len()` and `[k]`.
         batch_size: how many examples make a batch; None: examples come alone, as they are.
         shuffle: a new order for each epoch; None is as False.
-        sampler: the numbers of the examples, in place of shuffle.
-        batch_sampler: lists of numbers, in place of batch_size, shuffle, sampler and drop_last.
+        sampler: the numbers of the examples, instead of shuffle.
+        batch_sampler: lists of numbers, instead of batch_size, shuffle, sampler and drop_last.
         num_workers: how many processes make batches; 0: this one does it itself.
         collate_fn: makes a batch of a list of examples; `collate` by default, or the dataset's own `collate_batch`.
             With batch_size=None it is given one example.
@@ -180,5 +180,5 @@ def _as_it_is(one: Any) -> Any:
 
 def _iterable(name: str, value: Any) -> Any:
     if not isinstance(value, Iterable):
-        raise ArgumentError(f"{name} gives numbers of examples by iteration", repr(value))
+        raise ArgumentError(f"{name} yields the indices of examples", repr(value))
     return value

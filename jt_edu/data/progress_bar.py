@@ -53,7 +53,7 @@ class progress:  # noqa: N801 - it is used like a function
     ) -> None:  # fmt: skip
         if not isinstance(batches, Iterable):
             raise ArgumentError(
-                "progress goes over what a loop goes over", short(batches), "range(n), a list or a loader"
+                "progress takes anything that a for loop can go over", short(batches), "range(n), a list or a loader"
             )
         self.batches, self.epoch, self.epochs, self.clock = batches, epoch, epochs, clock
         self.out = screen() if out is None else out

@@ -30,7 +30,7 @@ __all__ = ["BatchSampler", "LengthError", "RandomSampler", "Sampler", "Sequentia
 
 
 class LengthError(JtError, TypeError):
-    """Nobody knows how long it is; a TypeError, so that `list()` does without.
+    """The length is unknown; a TypeError, so that `list()` works without it.
 
     Example:
         >>> class Letters(Sampler):
@@ -102,7 +102,7 @@ def mixed(*numbers: int) -> int:
 
 
 class Sampler(Extended):
-    """Numbers of examples, by iteration. Your own sampler has `__iter__`, and `__len__` if the length is known.
+    """Yields the indices of examples. Your own sampler defines `__iter__`, and `__len__` if the length is known.
 
     Args:
         data_source: the dataset, which is kept for your own sampler; nothing here asks for it.
@@ -189,7 +189,7 @@ class SubsetRandomSampler(Sampler):
 
     def __init__(self, indices: Iterable[Any], generator: Any = None) -> None:
         if not isinstance(indices, Iterable):
-            raise ArgumentError("a SubsetRandomSampler takes the numbers of examples", repr(indices))
+            raise ArgumentError("a SubsetRandomSampler takes the indices of examples", repr(indices))
         self.indices, self.generator = list(indices), as_generator(generator)
 
     def __iter__(self) -> Iterator[Any]:
@@ -246,7 +246,7 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """The numbers of another sampler, in lists of `batch_size`; with `drop_last` only full ones.
+    """The indices of another sampler, in lists of `batch_size`; with `drop_last` only full ones.
 
     Example:
         >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))
@@ -255,7 +255,7 @@ class BatchSampler(Sampler):
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool = False) -> None:
         if not isinstance(sampler, Iterable):
-            raise ArgumentError("a BatchSampler goes over a sampler, or other numbers of examples", repr(sampler))
+            raise ArgumentError("a BatchSampler takes a sampler, or other indices of examples", repr(sampler))
         self.sampler = sampler
         self.batch_size = whole("BatchSampler", "batch_size", batch_size, 1)
         self.drop_last = yes_or_no("BatchSampler", "drop_last", drop_last)
@@ -272,7 +272,7 @@ class BatchSampler(Sampler):
 
 
 class SkipFirstBatches(Sampler):
-    """The batches of another sampler without the first `skip`, to go on with an epoch that was interrupted.
+    """The batches of another sampler without the first `skip`, to continue an epoch that was interrupted.
 
     Example:
         >>> list(SkipFirstBatches(BatchSampler(range(5), 2), skip=1))

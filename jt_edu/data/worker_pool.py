@@ -58,7 +58,7 @@ class WorkerError(JtError, RuntimeError):
     """A worker process ended, was too slow, or met an error that cannot be handed over as it is.
 
     Example:
-        >>> raise WorkerError("workers live as long as their epoch", "worker 0 of 2, ended by SIGKILL")
+        >>> raise WorkerError("workers run until the end of their epoch", "worker 0 of 2, ended by SIGKILL")
         Traceback (most recent call last):
         WorkerError: ...
     """
@@ -214,7 +214,7 @@ class Crew:
         code = member.process.exitcode
         if code == UNGUARDED:
             raise WorkerError(
-                "a script that starts workers keeps what it does below `if __name__ == '__main__':`",
+                "a script that starts workers keeps its own code below `if __name__ == '__main__':`",
                 f"none in {getattr(sys.modules['__main__'], '__file__', 'the script')}, which each worker runs again, "
                 "up to this loader", "the loop over this loader below such a line; or num_workers=0",
             ) from None  # fmt: skip
@@ -222,8 +222,8 @@ class Crew:
         if code is not None and code < 0:
             how = f"was ended by {signal.Signals(-code).name}"
         raise WorkerError(
-            "workers live as long as their epoch", f"{self._name(member)}, which {how}",
-            "num_workers=0, where every error shows itself; less memory, if the system killed it",
+            "workers run until the end of their epoch", f"{self._name(member)}, which {how}",
+            "num_workers=0, which shows every error; less memory, if the system killed it",
         )  # fmt: skip
 
     def _name(self, member: Member) -> str:

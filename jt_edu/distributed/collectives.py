@@ -5,8 +5,8 @@
     gather            one of each to dst        reduce_scatter    parts, put together, one to each
     all_gather        one of each to all        all_to_all        one of each to each
 
-The tensors that are given get the results. A function answers None when it is over; with `async_op=True` at once, a
-`Work` to wait for; None on a rank that is no member. `src` and `dst` are ranks of the whole world.
+The tensors that are given get the results. A function returns None when it is over; with `async_op=True` at once, a
+`Work` to wait for; None on a rank that is not a member. `src` and `dst` are ranks of the whole world.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def broadcast(tensor: Any, src: int, group: Any = None, async_op: bool = False) 
     """The numbers that rank `src` has in `tensor`, into every rank's `tensor`.
 
     Args:
-        tensor: a Var, or a NumPy array that can be written; of one shape and dtype on all ranks.
+        tensor: a Var, or a NumPy array that can be written; of the same shape and dtype on all ranks.
         src: a rank of the world.
         group: whose ranks take part; all by default.
         async_op: come back at once, with a `Work`.
@@ -65,7 +65,7 @@ def broadcast(tensor: Any, src: int, group: Any = None, async_op: bool = False) 
 
 @of_members
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """Every rank's `tensor`, put together, into every rank's `tensor`.
+    """Combine every rank's `tensor`, and put the result into every rank's `tensor`.
 
         tensor = op(tensor of rank 0, tensor of rank 1, ...)
 
@@ -105,7 +105,7 @@ def all_reduce_coalesced(
 
 @of_members
 def reduce(tensor: Any, dst: int, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """Every rank's `tensor`, put together, into that of rank `dst`; the others keep theirs.
+    """Combine every rank's `tensor`, and put the result into that of rank `dst`; the others keep theirs.
 
     Example:
         >>> def program(comm):
@@ -199,7 +199,7 @@ def scatter(
 def reduce_scatter(
     output: Any, input_list: Sequence[Any], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Every rank's `input_list[k]`, put together, into rank k's `output`.
+    """Combine every rank's `input_list[k]`, and put the result into rank k's `output`.
 
     Example:
         >>> def program(comm):
@@ -289,7 +289,7 @@ def reduce_scatter_tensor(
 
 @of_members
 def barrier(group: Any = None, async_op: bool = False) -> Work | None:
-    """Nobody leaves before all have come.
+    """No rank continues before all have arrived.
 
     Example:
         >>> jt.distributed.init_process_group("solo")

@@ -3,9 +3,9 @@
     allreduce_hook          what happens without a hook, written as one
     fp16_compress_hook      half the bytes: float16 on the way
     bf16_compress_hook      half the bytes: bfloat16, which has the range of float32 and 8 bits of it
-    powerSGD_hook           power_sgd.py: two slim matrices in place of a large one
+    powerSGD_hook           power_sgd.py: two slim matrices instead of a large one
 
-A hook is called with a state and a bucket, and answers a future of the numbers that become the gradients. Numbers are
+A hook is called with a state and a bucket, and returns a future of the numbers that become the gradients. Numbers are
 divided before they are added up: the sum of 1,000 halves would leave their range, the mean does not.
 """
 

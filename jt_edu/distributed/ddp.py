@@ -103,7 +103,7 @@ class DistributedDataParallel(Module):
         views = yes_or_no(name, "gradient_as_bucket_view", gradient_as_bucket_view)
         named = [(n, p) for n, p in own(module).named_parameters() if p.requires_grad]
         if not named:
-            raise ArgumentError(f"{name} puts gradients together", "a module without a parameter that has one")
+            raise ArgumentError(f"{name} averages gradients", "a module without a parameter that has one")
         _compare(module, self.process_group)
         current().rank_state["team"] = None
         held = [*own(module).parameters(), *own(module).buffers()]
@@ -199,7 +199,7 @@ class DistributedDataParallel(Module):
         Args:
             state: whatever the hook likes to keep.
             hook: called for each bucket, when all of its gradients are there, in the same order on all ranks. `bucket`
-                is a `GradBucket`, whose `buffer()` is a flat Var. It answers a future of as many numbers: `Work` has
+                is a `GradBucket`, whose `buffer()` is a flat Var. It returns a future of as many numbers: `Work` has
                 `get_future()`, and `then` adds to a future. Nothing is divided by the number of ranks but by the hook.
 
         Raises:

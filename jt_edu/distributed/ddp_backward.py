@@ -37,7 +37,7 @@ class Listener(Protocol):
         """The gradient of a parameter is complete."""
 
     def finish(self) -> list[Var | None]:
-        """All are; answers what is to be their gradients for everybody else."""
+        """All are; returns what is to be their gradients for everybody else."""
 
 
 class Gate:

@@ -2,7 +2,7 @@
 
 They are due: any run of this rank runs them too, each after the one before, so that all ranks speak in the same order
 (see jt_edu/mpi/differentiable_collectives.py). What such a node calls may compute Vars of its own meanwhile, as a
-communication hook does: that is a run inside of a run, which has nothing to do with what is due outside.
+communication hook does: that is a run inside a run, which has nothing to do with what is due outside.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def due_node(op: HostCall, inputs: Sequence[Var], shape: Shape, dtype: DType) ->
 
 @contextmanager
 def speaking(group: ProcessGroup, what: str) -> Iterator[None]:
-    """Speak by hand inside of a node that runs; the record of the ranks tells `what` this is."""
+    """Speak by hand inside a node that runs; the record of the ranks tells `what` this is."""
     context, comm = current(), getattr(group, "comm", None)
     held, context.due[:] = list(context.due), []
     said = getattr(comm, "said_at", "")

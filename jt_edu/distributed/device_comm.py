@@ -103,7 +103,7 @@ def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Var:
         raise ArgumentError("reduce_add takes at least one Var", "none")
     for v in variables:
         if v.shape != variables[0].shape:
-            raise ShapeError("reduce_add takes Vars of one shape", f"{v.shape} beside {variables[0].shape}")
+            raise ShapeError("reduce_add takes Vars of the same shape", f"{v.shape} beside {variables[0].shape}")
         if v.dtype is not variables[0].dtype:
             raise DtypeError("reduce_add takes Vars of one dtype", f"{v.dtype} beside {variables[0].dtype}")
     return sum(variables[1:], _copy(variables[0]))
@@ -115,7 +115,7 @@ def reduce_add_coalesced(
     """Sums of lists of Vars, one list for each device: the first with the first, the second with the second, ...
 
     Args:
-        inputs: lists of one length; Vars in the same place have one shape and dtype.
+        inputs: lists of the same length; Vars in the same place have one shape and dtype.
         destination: where the sums are.
         buffer_size: bytes of the buffers in which they travel.
 
@@ -125,12 +125,12 @@ def reduce_add_coalesced(
     """
     rows = [[as_var(x) for x in row] for row in inputs]
     if not rows or len({len(row) for row in rows}) != 1:
-        asked = "reduce_add_coalesced takes lists of one length, one for each device"
+        asked = "reduce_add_coalesced takes lists of the same length, one for each device"
         raise ArgumentError(asked, f"{len(rows)} lists of {[len(row) for row in rows]}")
     for column in zip(*rows, strict=True):
         for v in column:
             if v.shape != column[0].shape:
-                asked = "reduce_add_coalesced takes Vars of one shape in one place"
+                asked = "reduce_add_coalesced takes Vars of the same shape in one place"
                 raise ShapeError(asked, f"{v.shape} beside {column[0].shape}")
     sums: list[Any] = [None] * len(rows[0])
     for numbers in _buffers(rows[0], buffer_size, "reduce_add_coalesced"):
@@ -162,7 +162,7 @@ def scatter(
     """
     v = as_var(tensor)
     if devices is None and chunk_sizes is None:
-        raise ArgumentError("scatter is told devices or chunk_sizes", "neither", "scatter(x, ['cpu:0', 'cpu:1'])")
+        raise ArgumentError("scatter takes devices or chunk_sizes", "neither", "scatter(x, ['cpu:0', 'cpu:1'])")
     names = None if devices is None else device_names(devices, "scatter")
     if not v.ndim:
         raise ShapeError("scatter cuts along an axis", "a Var of shape ()", "x.reshape(1)")

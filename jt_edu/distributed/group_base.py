@@ -48,7 +48,7 @@ class Task:
     kind      bcast, allreduce, reduce, allgather, gather, scatter, reduce_scatter, alltoall, barrier
     part      a flat array, or one for each rank
     rooms     flat arrays like those that come, where their lengths cannot be told from `part`
-    finish    puts what came (a flat array, or one for each rank) where it belongs; answers the tensors
+    finish    puts what came (a flat array, or one for each rank) where it belongs; returns the tensors
     """
 
     kind: str
@@ -86,7 +86,7 @@ class ArrayGroup(ProcessGroup):
         self._failed = ""
 
     def _run(self, task: Task) -> Work:
-        """Let the arrays of a task travel; the work answers `task.finish(what came)`."""
+        """Let the arrays of a task travel; the work returns `task.finish(what came)`."""
         raise self._lacks("_run")
 
     def _start(self, task: Task, opts: Options | None, **agree: Any) -> Work:
@@ -226,7 +226,7 @@ class ArrayGroup(ProcessGroup):
         pieces = self._rows(input, input_split_sizes, "input")
         if str(output.dtype) != str(input.dtype) or tuple(output.shape[1:]) != tuple(input.shape[1:]):
             found = f"{looks(input)} into {looks(output)}"
-            raise ShapeError("alltoall_base takes rows of one shape and dtype to rows of the same", found)
+            raise ShapeError("alltoall_base takes rows of the same shape and dtype to rows of the same", found)
         likes = [np.empty_like(p) for p in into]
         task = Task("alltoall", pieces, likes, lambda got: [write(output, np.concatenate(got))])
         return self._start(task, opts, dtype=str(output.dtype))
@@ -365,7 +365,7 @@ def _write_all(rooms: Sequence[Any], pieces: Sequence[Array]) -> list[Any]:
 
 def _fits(x: Any, like: Any, call: str) -> None:
     if tuple(x.shape) != tuple(like.shape):
-        raise ShapeError(f"{call} takes tensors of one shape", f"{tuple(x.shape)} beside {tuple(like.shape)}")
+        raise ShapeError(f"{call} takes tensors of the same shape", f"{tuple(x.shape)} beside {tuple(like.shape)}")
     if str(x.dtype) != str(like.dtype):
         raise DtypeError(f"{call} takes tensors of one dtype", f"{x.dtype} beside {like.dtype}")
 

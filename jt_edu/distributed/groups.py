@@ -1,7 +1,7 @@
 """Groups: working with some of the ranks, and with all.
 
 world       rank     0   1   2   3
-new_group([0, 2])    0       1             ranks inside of the group count from 0
+new_group([0, 2])    0       1             ranks inside the group count from 0
 who is no member gets NON_GROUP_MEMBER, with which every function does nothing
 """
 
@@ -60,7 +60,7 @@ class group(metaclass=_World):  # noqa: N801 - as in PyTorch
 
 
 class GroupMember(group):
-    """`GroupMember.WORLD`, and `NON_GROUP_MEMBER`, which stands for a group that this rank is no member of.
+    """`GroupMember.WORLD`, and `NON_GROUP_MEMBER`, which stands for a group that this rank does not belong to.
 
     Example:
         >>> jt.distributed.GroupMember.NON_GROUP_MEMBER
@@ -71,7 +71,7 @@ class GroupMember(group):
 
 
 def new_group(ranks: Sequence[int] | None = None, timeout: Any = None, backend: Any = None) -> Any:
-    """A group of some ranks. All ranks call it, in the same order; who is no member gets NON_GROUP_MEMBER.
+    """A group of some ranks. All ranks call it, in the same order; a rank that is not a member gets NON_GROUP_MEMBER.
 
     Args:
         ranks: of the members, in the whole world; all by default. In the group they count from 0, in ascending order.
@@ -104,7 +104,7 @@ def new_group(ranks: Sequence[int] | None = None, timeout: Any = None, backend: 
 
 
 def new_subgroups(group_size: int, timeout: Any = None, backend: Any = None) -> tuple[Any, list[Any]]:
-    """Groups of equal size that share out all ranks; answers the one of this rank, and all of them.
+    """Groups of equal size that share out all ranks; returns the one of this rank, and all of them.
 
         8 ranks, group_size=4        ranks 0 1 2 3  and  4 5 6 7
 
@@ -213,7 +213,7 @@ def own_group(group: Any, asked: str) -> ProcessGroup:
 
 
 def get_rank(group: Any = None) -> int:
-    """The number of this rank in a group, from 0; -1 for one that is no member.
+    """The number of this rank in a group, from 0; -1 if it is not a member.
 
     Example:
         >>> jt.distributed.get_rank(jt.distributed.GroupMember.NON_GROUP_MEMBER)
@@ -224,7 +224,7 @@ def get_rank(group: Any = None) -> int:
 
 
 def get_world_size(group: Any = None) -> int:
-    """How many ranks a group has; -1 for who is no member.
+    """How many ranks a group has; -1 if the calling rank is not a member.
 
     Example:
         >>> jt.distributed.get_world_size(jt.distributed.GroupMember.NON_GROUP_MEMBER)

@@ -60,7 +60,7 @@ class Backend(str):
 
     @staticmethod
     def register_backend(name: str, func: Callable[[Store, int, int, timedelta], ProcessGroup]) -> None:
-        """Add a backend of your own: `func(store, rank, size, timeout)` answers its process group.
+        """Add a backend of your own: `func(store, rank, size, timeout)` returns its process group.
 
         Raises:
             ArgumentError: the name is taken, or `func` cannot be called.
@@ -107,7 +107,7 @@ def init_process_group(
     backend: Any = None, init_method: str | None = None, timeout: Any = DEFAULT_TIMEOUT, world_size: int = -1,
     rank: int = -1, store: Store | None = None, group_name: str = "",
 ) -> None:  # fmt: skip
-    """Join all other ranks; comes back when all have.
+    """Join all other ranks; returns when all have joined.
 
     Args:
         backend: "threads", "mpi", "tcp" (or "gloo"), "solo", or one of your own. By default the one of the ranks that
@@ -116,7 +116,7 @@ def init_process_group(
             rendezvous.py. Simulated ranks and those of mpirun have met already; the first also for your own backend.
         timeout: how long joining, and each collective, may take: a timedelta or seconds.
         world_size, rank: how many there are, and which one this is, where the method does not tell.
-        store: where to meet, in place of `init_method`; then `rank` and `world_size` are told.
+        store: where to meet, instead of `init_method`; then `rank` and `world_size` are told.
         group_name: keeps several worlds apart that meet in one store.
 
     Raises:
@@ -152,7 +152,7 @@ def _chosen(backend: Any) -> Backend:
         return Backend("threads" if simulated else "mpi" if comm is not None else "tcp")
     chosen = Backend(backend)
     if chosen == "nccl":
-        asked = "nccl speaks from device to device"
+        asked = "nccl communicates from device to device"
         raise BackendError(asked, "no backend that keeps Vars on a device", "tcp (gloo), mpi or threads")
     if chosen not in _known():
         raise BackendError(f"a backend is one of {', '.join(_known())}", repr(str(chosen)), "Backend.register_backend")
@@ -312,7 +312,7 @@ def as_group(group: Any) -> ProcessGroup:
         ArgumentError: it is something else.
     """
     if not isinstance(group, ProcessGroup):
-        raise ArgumentError("a group is what new_group answers, or None for all ranks", repr(group))
+        raise ArgumentError("a group is what new_group returns, or None for all ranks", repr(group))
     return group
 
 

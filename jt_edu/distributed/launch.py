@@ -95,7 +95,7 @@ def command(told: argparse.Namespace, local_rank: int) -> list[str]:
 
 
 def launch(arguments: Sequence[str]) -> int:
-    """Run the ranks of this machine; answers the code of the first one that failed, or 0."""
+    """Run the ranks of this machine; returns the code of the first one that failed, or 0."""
     told = parsed(arguments)
     ranks: list[Rank] = []
     with _signals_as_interrupts(), kept_port() as port:

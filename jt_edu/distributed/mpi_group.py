@@ -127,7 +127,7 @@ class CommWork(Work):
     """A request of a communicator.
 
     Args:
-        finish: called when it is done; answers the value of the work.
+        finish: called when it is done; returns the value of the work.
         task: the collective that it belongs to, if it does.
         status: filled with what a receive finds.
     """

@@ -125,7 +125,7 @@ def send_object_list(object_list: list[Any], dst: int, group: Any = None) -> Non
 
 
 def recv_object_list(object_list: list[Any], src: int | None = None, group: Any = None) -> int:
-    """Fill a list with the objects that rank `src`, or anybody, sends; answers who did, -1 if this rank is no member.
+    """Fill a list with the objects that rank `src` (or any rank) sends; returns which, or -1 if not a member.
 
     Example:
         >>> jt.distributed.recv_object_list([None], group=jt.distributed.GroupMember.NON_GROUP_MEMBER)

@@ -23,7 +23,7 @@ DEFAULT_TIMEOUT = timedelta(minutes=30)
 
 
 class ReduceOp(enum.Enum):
-    """How the contributions of ranks are put together; AVG is SUM, divided by the number of ranks.
+    """How the contributions of ranks are combined; AVG is SUM, divided by the number of ranks.
 
     Example:
         >>> ReduceOp.SUM, ReduceOp.AVG.native
@@ -160,7 +160,7 @@ class AllreduceCoalescedOptions(AllreduceOptions):
 
 @dataclass
 class ReduceOptions(Rooted, Reducing):
-    """Of `reduce`: the reduction, and the rank that gets what came of it.
+    """Of `reduce`: the reduction, and the rank that gets the result.
 
     Example:
         >>> ReduceOptions(rootRank=1).rootRank

@@ -19,7 +19,7 @@ __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 
 
 def send(tensor: Any, dst: int, group: Any = None, tag: int = 0) -> None:
-    """Send a tensor to rank `dst` of the world; comes back when it is on its way.
+    """Send a tensor to rank `dst` of the world; returns when it is on its way.
 
     Example:
         >>> def program(comm):
@@ -39,7 +39,7 @@ def send(tensor: Any, dst: int, group: Any = None, tag: int = 0) -> None:
 
 
 def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0) -> int:
-    """Receive a tensor of the same shape and dtype from rank `src`, or from anybody; answers who sent it.
+    """Receive a tensor of the same shape and dtype from rank `src`, or from any rank; returns the rank that sent it.
 
     A rank that is no member receives nothing, and gets -1.
 
@@ -64,7 +64,7 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0) -
 
 
 def isend(tensor: Any, dst: int, group: Any = None, tag: int = 0) -> Work | None:
-    """Begin to send a tensor; None on a rank that is no member.
+    """Begin to send a tensor; None on a rank that is not a member.
 
     Example:
         >>> def program(comm):
@@ -80,7 +80,7 @@ def isend(tensor: Any, dst: int, group: Any = None, tag: int = 0) -> Work | None
 
 
 def irecv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0) -> Work | None:
-    """Begin to receive a tensor, which has its numbers when the work is over; None on a rank that is no member.
+    """Begin to receive a tensor, which has its numbers when the work is over; None on a rank that is not a member.
 
     Example:
         >>> jt.distributed.irecv(jt.zeros(1), 0, group=jt.distributed.GroupMember.NON_GROUP_MEMBER)
@@ -118,7 +118,7 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
-    """Begin several messages, in any order; answers a work for each.
+    """Begin several messages, in any order; returns a work for each.
 
     Example:
         >>> def program(comm):

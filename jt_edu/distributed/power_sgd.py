@@ -1,4 +1,4 @@
-"""PowerSGD: two slim matrices travel in place of a large one.
+"""PowerSGD: two slim matrices travel instead of a large one.
 
     M (n, m)  ~  P (n, r)  Q (m, r)'          n m numbers become r (n + m)
 

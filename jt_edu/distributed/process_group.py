@@ -154,7 +154,7 @@ class ProcessGroup:
         raise self._lacks("reduce_scatter_base")
 
     def barrier(self, opts: BarrierOptions | None = None) -> Work:
-        """Nobody leaves before all have come."""
+        """No rank continues before all have arrived."""
         raise self._lacks("barrier")
 
     # one to one

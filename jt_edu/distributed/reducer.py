@@ -165,7 +165,7 @@ class Reducer:
     # while the graph runs
 
     def _send(self, b: int, *arrays: Any) -> Any:
-        """A bucket goes on its way; answers the number under which it is waited for."""
+        """A bucket goes on its way; returns the number under which it is waited for."""
         bucket = self.buckets[b]
         ticket = next(self._tickets)
         dtype = self.params[bucket[0]].dtype
@@ -179,13 +179,13 @@ class Reducer:
                 last = b == len(self.buckets) - 1
                 answer = self.hook(self.hook_state, GradBucket(b, last, params, holding(flat, dtype)))
                 if not callable(getattr(answer, "wait", None)):
-                    raise ArgumentError("a communication hook answers a future", repr(answer), "work.get_future()")
+                    raise ArgumentError("a communication hook returns a future", repr(answer), "work.get_future()")
                 self._under_way[ticket] = (answer, None)
         self.events.append(Event("sent", b))
         return np.int64(ticket)
 
     def _receive(self, b: int, ticket: Any, *_: Any) -> Any:
-        """Wait for a bucket; answers the numbers of all ranks."""
+        """Wait for a bucket; returns the numbers of all ranks."""
         waited, carrier = self._under_way.pop(int(ticket))
         with speaking(self.group, f"bucket {b} of a backward pass"):
             value = waited.wait()

@@ -60,7 +60,7 @@ class Table:
         return total
 
     def compare_set(self, key: str, expected: bytes, desired: bytes) -> bytes:
-        """Set a key if it holds what is expected (b"": or is not there); answers what it holds then."""
+        """Set a key if it holds what is expected (b"": or is not there); returns what it holds then."""
         held = self.values.get(key)
         if held == expected or (held is None and not expected):
             self.set(key, desired)
@@ -154,7 +154,7 @@ class Store:
         return not self._missing([as_key(k, "check") for k in keys])
 
     def compare_set(self, key: str, expected_value: Any, desired_value: Any) -> bytes:
-        """Set a key if it holds what is expected ("": or is not there); answers what it holds then.
+        """Set a key if it holds what is expected ("": or is not there); returns what it holds then.
 
         One that is not there, though something was expected, stays away, and the answer is what was expected.
         """

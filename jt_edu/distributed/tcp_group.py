@@ -152,10 +152,10 @@ class SocketGroup(ArrayGroup):
         """Make sure that all ranks call `what` with the same words; nothing else travels."""
         return self._start(Task(what), None, **said)
 
-    # inside of the thread of the group
+    # inside the thread of the group
 
     def carry_out(self, task: Task) -> Any:
-        """Roll call, then the algorithm: answers what this rank gets.
+        """Roll call, then the algorithm: returns what this rank gets.
 
         Raises:
             RankError: it failed; everyone else is told.

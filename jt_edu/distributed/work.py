@@ -42,7 +42,7 @@ class Work:
         return True
 
     def _await(self, seconds: float | None) -> Any:
-        """Wait for it, at most so long (None: as long as the group has patience); answers its value, or raises."""
+        """Wait for it, at most so long (None: as long as the group has patience); returns its value, or raises."""
 
     # what a program asks
 
@@ -167,7 +167,7 @@ class Future:
             self._work.wait()
         waited = None
         while not self._done and self._before is not waited and self._before is not None:
-            waited = self._before  # which may put another one there: a callback that answers a future
+            waited = self._before  # which may put another one there: a callback that returns a future
             waited.wait()
         return self.value()
 
@@ -184,7 +184,7 @@ class Future:
         return self._value
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """A future for what `callback(this future)` answers, which is called when this one is done.
+        """A future for what `callback(this future)` returns, which is called when this one is done.
 
         A callback may answer a future again; then its value is meant.
         """

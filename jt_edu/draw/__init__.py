@@ -9,7 +9,7 @@ A graph, from its document (`jt_edu.introspect.graph_document`):
     visible_graph     which part of a document is drawn, and as what
     x_coordinates, layout
                       boxes and links to coordinates
-    scene             where everything stands, inside of each frame and between the frames
+    scene             where everything stands, inside each frame and between the frames
     svg, dot          the same as SVG, and for Graphviz
     theme             colours, lines and letters, in light and in dark
 

@@ -152,7 +152,7 @@ class _Modules:
         self.signs: dict[object, int] = {}
 
     def fill(self, parent: Group, depth: int) -> None:
-        """Put the nodes of a box into boxes inside of it."""
+        """Put the nodes of a box into boxes inside it."""
         home: dict[Id, Item] = {}
         found: dict[str, Group] = {}
         for i in parent.nodes:

@@ -1,4 +1,4 @@
-"""Scene: where does everything stand, inside of each frame and between the frames?
+"""Scene: where does everything stand, inside each frame and between the frames?
 
     ┌ kernel 0 ──┴───┐     a line enters a frame through a port at its top, and leaves through one at its bottom,
     │  [ mul ]   │   │     so the lane that it takes inside is kept free as any other; a frame in a frame is one box
@@ -132,7 +132,7 @@ def label(card: Card) -> str:
 
 
 def compose(seen: View) -> Scene:
-    """Place what is inside of each frame, inner ones first, then everything."""
+    """Place what is inside each frame, inner ones first, then everything."""
     return _Composer(seen).scene()
 
 
@@ -185,7 +185,7 @@ class _Composer:
     def _lead(self, line: Line) -> None:
         """Lead a line out of the frames around its source, across, and into those around its target.
 
-        It branches inside of a frame, so a value enters each frame once, and leaves it once.
+        It branches inside a frame, so a value enters each frame once, and leaves it once.
         """
         a, b = self.seen.cards[line.source], self.seen.cards[line.target]
         k, above, under = meet(a, b), way(a), way(b)
@@ -243,7 +243,7 @@ class _Composer:
         return Link(source, target, out, into, gutter=self.seen.how != "kernel")
 
     def _unpack(self, scene: Scene, frame: Frame, corner: Point) -> None:
-        """Move what is inside of a frame to where the frame stands."""
+        """Move what is inside a frame to where the frame stands."""
         (x, y), outside = corner, frame.outside
         for box in (*map(self._stands, frame.items), *frame.exits.values()):
             box.x, box.y = box.x + x, box.y + y

@@ -60,7 +60,7 @@ class View:
     cards: dict[Id, Card] = field(default_factory=dict)
     shows: dict[Id, Id] = field(default_factory=dict)  # the card that shows a node, itself or in a closed box
     lines: list[Line] = field(default_factory=list)
-    ranks: dict[Id, int] = field(default_factory=dict)  # of cards and frames, inside of what they stand in
+    ranks: dict[Id, int] = field(default_factory=dict)  # of cards and frames, inside what they stand in
     notes: list[str] = field(default_factory=list)
 
     def path_to(self, node: Id) -> list[str]:

@@ -317,7 +317,7 @@ class Fuser:
         return True
 
     def _is_only_part(self, node: Node) -> bool:
-        """Whether an array is read by nobody but the wholes that it is a part of, and written there anyway."""
+        """Whether an array is never read but the wholes that it is a part of, and written there anyway."""
         readers = self.readers.get(node, ())
         wanted = self.why.get(node, ("",))[0] == "wanted"
         written = (self.beside.get(r) or (r in self.root and self._is_only_part(r)) for r in readers)

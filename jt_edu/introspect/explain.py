@@ -53,7 +53,7 @@ class KernelPlan:
     flops: int
     calls: tuple[str, ...] = ()
     kind: str = "loops"  # "loops", "product", "convolution", "code" or "host"
-    edited: bool = False  # the source is a learner's, in place of what was generated
+    edited: bool = False  # the source is a learner's, instead of what was generated
     key: str = ""  # what an edit keeps: names the source that was generated
     algorithm: str = ""  # of a convolution, or a matrix product
     reason: str = ""  # why that one, and what the others cost
@@ -76,7 +76,7 @@ class Explanation:
         self.names = names
         self.formats = {n.id: format_of(n) for n in wanted if format_of(n).rank}
         self.kernels = tuple(self._kernel(step) for step in self.plan.steps)
-        self.edges = decisions_of(self.plan, self.order)  # the decisions, with slots in place of ids
+        self.edges = decisions_of(self.plan, self.order)  # the decisions, with slots instead of ids
         self.decisions = tuple(
             Decision(self.order[d.source].id, self.order[d.target].id, d.fused, d.rule, d.reason) for d in self.edges
         )

@@ -4,7 +4,7 @@
     jt.fusion_report(net, x)       of what a module, or any function of Vars, computes
 
     24 kernels, 68 op by op; 48.9 MB are read and written, 52.5 MB op by op.
-    Op by op is one kernel for each layer of jt.nn, and for each operator outside of layers. The layers are
+    Op by op is one kernel for each layer of jt.nn, and for each operator outside layers. The layers are
     made of operators: 173 in all, as jt.explain counts, which move 61.2 MB in a kernel each.
       0  Conv2d conv1 + BatchNorm2d bn1 + relu         350 kB    by panels
       1  MaxPool2d maxpool                             328 kB
@@ -12,7 +12,7 @@
 
 (ResNet-18 without gradients, one image of 64 x 64. At 224 x 224 its parameters matter less: 72.6 MB, 117 MB op by op.)
 
-"Op by op" is a framework as good as can be: a kernel reads each array from outside of its layer once, and writes what
+"Op by op" is a framework as good as can be: a kernel reads each array from outside its layer once, and writes what
 others need. Views cost nothing there, and a convolution or a product of matrices is one operator. Fusion can lose
 against that: a `Linear` is two kernels here, as BLAS computes the product, and adds no bias.
 
@@ -68,9 +68,9 @@ class FusionReport:
     """Kernels and bytes, with fusion and op by op."""
 
     rows: tuple[FusedKernel, ...]
-    op_by_op: int  # kernels: one for each layer, and each operator outside of layers
+    op_by_op: int  # kernels: one for each layer, and each operator outside layers
     bytes_op_by_op: int
-    operators: int  # that layers are made of, and those outside of layers: what `jt.explain` counts
+    operators: int  # that layers are made of, and those outside layers: what `jt.explain` counts
     bytes_of_operators: int  # with a kernel for each
 
     @property
@@ -95,7 +95,7 @@ class FusionReport:
         """What "op by op" counts, and how that agrees with `jt.explain`."""
         moved = in_words(self.bytes_of_operators, "B")
         return (
-            "Op by op is one kernel for each layer of jt.nn, and for each operator outside of layers. The layers are\n"
+            "Op by op is one kernel for each layer of jt.nn, and for each operator outside layers. The layers are\n"
             f"made of operators: {self.operators} in all, as jt.explain counts, which move {moved} in a kernel each."
         )
 
@@ -136,14 +136,14 @@ def fusion_report(first: Var | Callable[..., Any], *rest: Any) -> FusionReport:
     one's own assigns stays assigned, and random numbers are drawn.
 
     Args:
-        first: a Var, of any shape; or a function that is called with `rest`, and answers with Vars.
+        first: a Var, of any shape; or a function that is called with `rest`, and returns Vars.
         rest: further Vars; or the arguments of the function.
 
     Returns:
         A `FusionReport`: `kernels`, `op_by_op`, `operators`, the `bytes` of each, and a row for each kernel.
 
     Raises:
-        ArgumentError: `first` is neither, or the function answers with something that holds no Var.
+        ArgumentError: `first` is neither, or the function returns something that holds no Var.
 
     Example:
         >>> layer = jt.nn.Linear(4, 3)
@@ -159,14 +159,14 @@ def fusion_report(first: Var | Callable[..., Any], *rest: Any) -> FusionReport:
         begin = next(current().ids)
         answer = list(_vars(_call(first, rest)))
         if not answer:
-            raise ArgumentError("jt.fusion_report(f, ...) looks at the Vars that f answers with", "none", "return one")
+            raise ArgumentError("jt.fusion_report(f, ...) looks at the Vars that f returns", "none", "return one")
         wanted = nodes_of("jt.fusion_report", answer)
         run([n for n in needed(wanted) if n.data is None and n.id < begin])
     return _report(Explanation(wanted, names_of_caller()))
 
 
 def _call(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """What a function answers; the buffers of a module are put back."""
+    """What a function returns; the buffers of a module are put back."""
     before = [(var, var.node) for var in getattr(function, "buffers", list)()]
     try:
         return function(*arguments)

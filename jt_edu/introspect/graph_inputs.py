@@ -5,7 +5,7 @@
     net.bn1.running_mean             never computed yet: constants
 
 A learner asks what a model does with its input, so a view shows each of these in one box. The nodes in it are read
-inside of it, all but the last one, so boxes never wait for each other in a circle. What one call makes for itself, as
+inside it, all but the last one, so boxes never wait for each other in a circle. What one call makes for itself, as
 a loss that compares labels, is no input.
 """
 

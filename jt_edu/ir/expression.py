@@ -1,6 +1,6 @@
 """Expression: what has to be computed at one index, when the values in between are not stored?
 
-`Expression(stored).value(node, where)` follows the graph backwards from a node at an index and answers with a `Term`:
+`Expression(stored).value(node, where)` follows the graph backwards from a node at an index and returns a `Term`:
 an operator on other terms, down to loads of arrays. A Reindex costs nothing here: it only changes the index at which
 its input is asked for, and a reshape only changes the shape under which an array is seen.
 

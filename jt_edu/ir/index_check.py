@@ -1,4 +1,4 @@
-"""Index check: what an index function of the learner must obey, so that no kernel ever reads outside of an array.
+"""Index check: what an index function of the learner must obey, so that no kernel ever reads outside an array.
 
 A Reindex of our own is right by construction. One that a learner wrote is checked when it is built: by interval
 arithmetic for what is arithmetic, and for index arrays by what they are and where they are read.
@@ -55,7 +55,7 @@ def check_numbers(numbers: Any, limits: Limits, who: Node) -> None:
 def check_lookup(
     name: str, source: Shape, where: Sequence[Index], valid: Index | None, loops: Shape, arrays: Sequence[Node]
 ) -> None:
-    """Raise unless every position can be computed, and every index array is read inside of its shape."""
+    """Raise unless every position can be computed, and every index array is read inside its shape."""
     if len(where) != len(source):
         asked = f"{name} needs one index for each axis of an array of shape {source}"
         raise ArgumentError(asked, f"{len(where)}: {list(where)}")
@@ -111,7 +111,7 @@ def _check_arithmetic(name: str, index: Index, loops: Shape) -> None:
 
 
 def check_fill(name: str, fill: Any, dtype: DType) -> float | str:
-    """The value outside of the array, if it is a number that the dtype can hold.
+    """The value outside the array, if it is a number that the dtype can hold.
 
     Fractions come as text: 0.0 and -0.0 are equal, and nan is not, so numbers do not tell one operator from another.
     """

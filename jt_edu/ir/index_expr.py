@@ -1,7 +1,7 @@
 """Index expr: which element of an array does an operator look at?
 
 An `Index` is arithmetic on loop counters, kept as a value: `lambda i, j: (j, i + 1)` is called with counters and
-answers with two of them. Looking through two views at once is putting the answer of one into the other (`at`), so no
+returns two of them. Looking through two views at once is putting the answer of one into the other (`at`), so no
 text is ever pasted together, and `i0 * 2` after `i0 + 1` is `(i0 + 1) * 2`.
 
     counter(k)      the k-th loop counter              size(n)    a length: an argument of the kernel, not of its text

@@ -10,7 +10,7 @@ read off the maps and never off an operator's name:
     summed        x  x
 
 With rows, columns and something summed it is a matrix product. Products of matrices written as broadcast, multiply, sum
-are therefore found too, and so are both gradients. BLAS does them faster than any loop of ours, but for those that are
+are therefore found too, and so are both gradients. BLAS does them faster than our own loops, except for those that are
 thin, or have a side that stays in the cache: there kernels of our own are faster. `way_of` says which, and why.
 """
 

@@ -146,7 +146,7 @@ def made(
 
 
 def callers_line(known: int = 1) -> Line:
-    """The innermost place outside of jt_edu that led here: the learner's line. The first `known` callers are ours."""
+    """The innermost place outside jt_edu that led here: the learner's line. The first `known` callers are ours."""
     try:
         back: FrameType | None = sys._getframe(1 + known)
     except ValueError:  # nobody else led here: a thread that runs one of our functions
@@ -195,7 +195,7 @@ def behind(node: Node) -> tuple[Node, ...]:
 
 
 def folded(node: Node) -> Any:
-    """Where a gradient flows to, in a graph that stays folded as it is: nobody holds a Var inside of a copy."""
+    """Where a gradient flows to, in a graph that stays folded as it is: nobody holds a Var inside a copy."""
     return node.behind if node.tape is None else node.tape.sources
 
 

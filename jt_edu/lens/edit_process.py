@@ -134,7 +134,7 @@ def _parse(text: str) -> ast.Module:
     except SyntaxError as error:
         raise Fault(f"SyntaxError: {error.msg}", error.lineno or 1) from None
     except (MemoryError, RecursionError):
-        raise Fault("it is nested too deeply to be read", 1) from None
+        raise Fault("it is nested too deeply to read", 1) from None
     except ValueError as error:
         raise Fault(f"it cannot be read: {error}", 1) from None
     return tree
@@ -194,7 +194,10 @@ def _check_name(node: ast.AST) -> None:
             return
     for name in names:
         if name in BARRED or name.startswith("__") or name in RESERVED:
-            raise Fault(f"a kernel computes, and leaves Python alone; found {name}", getattr(node, "lineno", None))
+            raise Fault(
+                f"a kernel only computes, and may not use the rest of Python; found {name}",
+                getattr(node, "lineno", None),
+            )
 
 
 def try_text(source: Source, text: str, cases: list[dict[str, Any]], backend: str, seconds: float) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def passes(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     Returns:
         One dict a step: `name`, `why` (a sentence), `groups` (node as text -> kernel, or None), `kernels`, `bytes`
-        (read and written), `temporaries` (arrays that nobody asked for) and `temporary_bytes`.
+        (read and written), `temporaries` (arrays that were not asked for) and `temporary_bytes`.
 
     Example:
         >>> a, b, c = jt.array([1.0, 2.0]), jt.array([3.0, 4.0]), jt.array([5.0, 6.0])

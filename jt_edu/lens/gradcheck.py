@@ -2,7 +2,7 @@
 
     dloss / dx[i]  is about  (loss(x[i] + h) - loss(x[i] - h)) / 2h        in float64, with h of some 1e-6 of x[i]
 
-What lies between the leaf and the loss is computed again with float64 in place of every other float; everything else
+What lies between the leaf and the loss is computed again with float64 instead of every other float; everything else
 (other leaves, masks that depend on nothing, random numbers) stays what it was. Where a function has a kink between the
 two points (relu at 0) both differ and both are right: `kink` says that the two sides of the element disagree.
 """

@@ -31,7 +31,7 @@ Row = dict[str, Any]
 def rules_of(order: Sequence[Node], wanted: Collection[int]) -> dict[str, list[str]]:
     """For each node of `order` whose id is in `wanted`: the rule of each input, as one line of text.
 
-    What is inside of a contraction has none of its own: those of the contraction say all.
+    What is inside a contraction has none of its own: those of the contraction say all.
     """
     readers = Counter(i for node in order for i in set(node.inputs))
     found = [c for c in map(contraction, order) if c is not None and readers[c.product] == 1]

@@ -146,7 +146,7 @@ def read_rule(op: Reindex, shape: Shape) -> str:
         return f"dx[where(i)] += dout[i]; {SOMEWHERE.format('x', 'the result')}"
     there, here = f"dx[{where}]" if where else "dx", _at("dout", counters, spell)
     if not _repeats(op, shape):
-        dropped = "; what lies outside of x is dropped" if op.guards or op.valid is not None else ""
+        dropped = "; what lies outside x is dropped" if op.guards or op.valid is not None else ""
         return f"{there} += {here}{dropped}"
     if _picks(op.where) == counters[::-1] and len(shape) == 2:
         return "dx = dout.T"

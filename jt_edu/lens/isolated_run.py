@@ -50,7 +50,7 @@ def computed(order: list[Node], wanted: Sequence[Node]) -> dict[Node, Any]:
 
 @contextmanager
 def overheard_by_nobody() -> Iterator[None]:
-    """Run as the same rank but for its traces: threads share those, and a trace hears what others run meanwhile."""
+    """Run as the same rank except for its traces: threads share those, and a trace hears what others run meanwhile."""
     mine = current()
     with rank_context(Context(flags=mine.flags, due=mine.due, rank_state=mine.rank_state)):
         yield
@@ -69,7 +69,7 @@ def to_compile(plans: Iterable[Plan]) -> int:
 
 
 def check_vars(asker: str, wanted: Sequence[Any]) -> None:
-    """Refuse what a learner hands over in place of Vars, in the name of what they called, with a way out."""
+    """Refuse what a learner hands over instead of Vars, in the name of what they called, with a way out."""
     asked = f"{asker} takes one or more Vars"
     if not wanted:
         raise ArgumentError(asked, "nothing", f"{asker}(loss)")
@@ -90,7 +90,7 @@ def found_words(v: Any) -> str:
 
 
 def way_out(v: Any) -> str:
-    """What to hand over in place of something that is no Var; nothing where nobody can tell."""
+    """What to hand over instead of something that is no Var; nothing where nobody can tell."""
     if isinstance(v, list | tuple):
         return "*gradients, which hands over the Vars of a list one by one"
     if isinstance(v, dict):

@@ -152,7 +152,7 @@ def step_at(plan: Plan, number: object) -> Step:
         return plan.steps[number]
     if not plan.steps:
         raise ArgumentError(
-            "nothing would run, so there is no kernel: it is an array by now", f"a question about kernel {number!r}",
+            "nothing would run, so there is no kernel: it is computed already", f"a question about kernel {number!r}",
             "build it again, or ask before the optimizer's step",
         )  # fmt: skip
     raise ArgumentError(f"a kernel from 0 to {len(plan.steps) - 1}", repr(number))
@@ -166,7 +166,7 @@ def _all(source: Source, step: Step) -> list[tuple[int, int]]:
 
 
 def product_as_loops(text: str) -> str:
-    """The text of a matrix product, with loops in place of each call of BLAS; ArgumentError if one is written oddly."""
+    """The text of a matrix product, with loops instead of each call of BLAS; ArgumentError if one is written oddly."""
     rows = []
     for row in text.splitlines():
         match = PRODUCT.fullmatch(row)
@@ -286,7 +286,7 @@ def _count(body: list[ast.stmt], functions: Mapping[str, ast.FunctionDef], space
 
 
 def _is_of_lengths(value: ast.expr) -> bool:
-    """Whether nothing is called for a value, and no array looked into but for its lengths."""
+    """Whether nothing is called for a value, and no array looked into except for its lengths."""
     parts = list(ast.walk(value))
     cells = [part.value for part in parts if isinstance(part, ast.Subscript)]
     return not any(isinstance(part, ast.Call) for part in parts) and all(isinstance(c, ast.Attribute) for c in cells)

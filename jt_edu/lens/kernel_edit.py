@@ -46,7 +46,7 @@ _installed: dict[str, Edit] = {}  # key of the original -> what runs in its plac
 
 
 class Edit:
-    """A text in place of a kernel's own, and what its trial found; `jt.edit_kernel` makes it.
+    """An edited kernel source, and what its trial found; `jt.edit_kernel` makes it.
 
     Example:
         >>> y = jt.array([1.0, 2.0]) * 3
@@ -72,7 +72,7 @@ class Edit:
 
     @property
     def agrees(self) -> bool:
-        """Whether every output was that of the original, but for rounding."""
+        """Whether every output was that of the original, apart from rounding."""
         return self.record is not None and all(o["agrees"] for o in self.record["outputs"])
 
     @property
@@ -82,13 +82,13 @@ class Edit:
 
     @property
     def installed(self) -> bool:
-        """Whether it runs in place of the original."""
+        """Whether it runs instead of the original."""
         return _installed.get(self.original.key) is self
 
     def install(self) -> Edit:
         """Run it wherever the original runs, until it is reverted. KernelError if it failed its trial."""
         if self.record is None:
-            raise KernelError("an edited kernel is installed when it ran", self.error)
+            raise KernelError("an edited kernel must run before it is installed", self.error)
         with _lock:
             steps = [(plan, step) for plan, step in steps_of(self.original.key) if self._may_run(plan, step)]
             for plan, step in steps:  # what does not compile is told before anything changes
@@ -162,7 +162,7 @@ class Edit:
     def __repr__(self) -> str:
         if self.record is None:
             return f"The edited kernel does not run{f': line {self.line}' if self.line else ''}: {self.error}"
-        rows = [f"The edited kernel {'runs in place of the original' if self.installed else 'was tried'}."]
+        rows = [f"The edited kernel {'runs instead of the original' if self.installed else 'was tried'}."]
         for o in self.record["outputs"]:
             verdict = "agrees" if o["agrees"] else "differs"
             odd = f", {o['strange']:,} are nan or infinite in one of the two" if o["strange"] else ""
@@ -201,7 +201,7 @@ def _rounds(step: Step) -> int:
 
 
 def edit_kernel(kernel: Any, text: str, seconds: float = 10.0) -> Edit:
-    """Try a text in place of a kernel's own: is it the same function, and is it faster? Nothing changes yet.
+    """Try an edited source of a kernel: does it compute the same, and is it faster? Nothing changes yet.
 
     The text is compiled and run in a process of its own, which is ended after the time limit. First every index is
     checked; then it is compared with the original on random arrays of the shapes that your graphs have; then timed.
@@ -232,7 +232,7 @@ def edit_kernel(kernel: Any, text: str, seconds: float = 10.0) -> Edit:
 
 
 def edited_kernels() -> list[Edit]:
-    """The edits that run in place of kernels now.
+    """The edited kernels that run now.
 
     Example:
         >>> jt.edited_kernels()
@@ -242,7 +242,7 @@ def edited_kernels() -> list[Edit]:
 
 
 def revert_kernels() -> int:
-    """Run every kernel as it was generated again; how many were edited.
+    """Undo all edits, so that every kernel runs as it was generated; returns how many were edited.
 
     Example:
         >>> jt.revert_kernels()

@@ -127,7 +127,7 @@ def _keepers(
     elif one["stays"]:
         found.append({"why": "stays", "kernel": None, "text": "it is still there when the run ends: somebody holds it"})
     found += [_reader(k, one["node"], kernels[k]["name"], cones[k], nodes) for k in one["reads"]]
-    return found or [{"why": "unread", "kernel": None, "text": "nobody: it is given back at once"}]
+    return found or [{"why": "unread", "kernel": None, "text": "nothing: it is freed at once"}]
 
 
 def _reader(number: int, array: int, name: str, cone: Sequence[int], nodes: Mapping[int, Row]) -> Row:
@@ -164,7 +164,7 @@ def _cones(kernels: Sequence[Row], nodes: Mapping[int, Row]) -> list[list[int]]:
 
 
 def _meaning(twin: Any, nodes: Mapping[int, Row]) -> str:
-    """What the learner wrote: the broadcast inside of a matmul is the matmul."""
+    """What the learner wrote: the broadcast inside a matmul is the matmul."""
     row = nodes.get(twin, {})
     for _ in range(2):
         inside = row.get("kind") == "reindex" or (row.get("op") == "multiply" and not row.get("name"))

@@ -25,7 +25,7 @@ from jt_edu.variable.var import Var
 
 Row = dict[str, Any]
 UNFUSED = (
-    "Without fusion every operator fills an array of its own, also the products inside of a matrix product. "
+    "Without fusion every operator fills an array of its own, also the products inside a matrix product. "
     "A tape, step by step, reads through those: its figure is smaller."
 )
 

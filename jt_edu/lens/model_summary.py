@@ -8,7 +8,7 @@
       1 ReLU     (1, 16)            0       0 B           16
       2 Linear   (1, 10)          170     680 B          330
 
-A layer's row counts what is inside of it too. The network is called once, as in `net.eval()`, and nothing runs: shapes
+A layer's row counts what is inside it too. The network is called once, as in `net.eval()`, and nothing runs: shapes
 are known without numbers, and operations are counted in the graph.
 """
 
@@ -40,7 +40,7 @@ WORDS = ("layer", "output")  # columns of words, which begin at the left; number
 
 @dataclass(frozen=True)
 class Layer:
-    """One module of a network: what it answered with, and what it and all modules inside of it hold and do."""
+    """One module of a network: what it answered with, and what it and all modules inside it hold and do."""
 
     path: str  # "body.2"; "" is the network itself
     kind: str  # its class
@@ -118,7 +118,7 @@ def _style(column: str, indent: float = 0.0) -> str:
 
 
 def summary(net: Module, *inputs: Any) -> Summary:
-    """A table of the layers of a network: the shape of what each answers with, parameters, bytes, operations.
+    """A table of the layers of a network: the shape of what each returns, parameters, bytes, operations.
 
     Nothing is computed, and the network stays as it is: it is called once, as after `net.eval()`.
 
@@ -164,7 +164,7 @@ def _input(one: Any) -> Var:
 
 
 def _called(net: Module, inputs: Sequence[Var]) -> tuple[dict[int, list[Any]], Any]:
-    """What each module answers with, by its id, call by call; and what the network does."""
+    """What each module returns, by its id, call by call; and what the network does."""
     answers: dict[int, list[Any]] = {}
     modes = [(module, module.is_train) for module in own(net).modules()]
     with ExitStack() as end:

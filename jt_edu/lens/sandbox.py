@@ -1,7 +1,7 @@
 """Sandbox: how does a learner's text run so that it cannot harm the notebook?
 
     Checked(source, reads)     notes which line it does, and where every loop is: tells exactly what went wrong; slow
-    guarded(source, reads)     counts the rounds of its loops, and nothing else: runs in place of the original
+    guarded(source, reads)     counts the rounds of its loops, and nothing else: runs instead of the original
 
 Both check every index, and refuse to write into an input. So a text that was right on the arrays of its trial, and is
 wrong on others, raises an error: it does not read or write elsewhere, nor go round forever. Functions that stand beside
@@ -67,7 +67,7 @@ def guarded(source: Source, reads: Sequence[int]) -> Callable[..., None]:
             raise KernelError("an edited kernel ends", found, "jt.revert_kernels()") from None
         except IndexError:
             found = _what_failed(source, reads, (lo, hi, *arguments))
-            raise KernelError("an edited kernel stays inside of its arrays", found, "jt.revert_kernels()") from None
+            raise KernelError("an edited kernel stays inside its arrays", found, "jt.revert_kernels()") from None
 
     return call
 
@@ -244,4 +244,4 @@ def _changes(source: Source, line: int | None) -> str:
     found = re.match(r"\s*(\w+)\s*\[", row)
     names = [a.arg for a in _parsed(source)[1].args.args]
     name = f"{found[1]}, which is an input" if found and found[1] in names else "an input"
-    return f"it changes {name}: a kernel writes its outputs alone"
+    return f"it changes {name}: a kernel writes only its outputs"

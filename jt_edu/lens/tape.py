@@ -6,7 +6,7 @@
     3  loss        <->   5, 6
 
 A step is an operator whose value would be stored if each had a kernel of its own. Views (broadcasts, slices,
-transposes) and the products inside of a matrix product are read through: they belong to the steps that read them.
+transposes) and the products inside a matrix product are read through: they belong to the steps that read them.
 
 `tape_of` works on a graph document alone. `record_tape` makes one from a loss: it builds the gradient of every value
 behind the loss once, to learn which node is whose gradient, and keeps only those that were asked for.
@@ -141,7 +141,7 @@ def leaves_of(loss: Var, wrt: Var | Sequence[Var] | None = None) -> list[Var]:
         raise ArgumentError("a tape is recorded of a loss, which is a Var", found_words(loss), _way_to_a_loss(loss))
     check_size([loss.node])
     if loss.node.op is SOURCE:
-        raise GradientError(HISTORY_GONE, "a loss that is an array by now", SHOW_IT_EARLIER).at(loss.node.line)
+        raise GradientError(HISTORY_GONE, "a loss that is already computed", SHOW_IT_EARLIER).at(loss.node.line)
     with _one_at_a_time:
         initialize_parameters([loss.node])
         ends = _ends(loss)

@@ -116,7 +116,7 @@ def _behind(nodes: Mapping[int, Row], start: int) -> set[int]:
 
 
 def _is_read_through(g: _Graph, row: Row) -> bool:
-    """Whether a node has no step of its own: a view, or the product inside of a matrix product or a convolution."""
+    """Whether a node has no step of its own: a view, or the product inside a matrix product or a convolution."""
     if row["id"] in g.outputs or not g.readers[row["id"]]:
         return False
     if row["kind"] in VIEWS:

@@ -137,8 +137,8 @@ class Training:
             batch = next(self._left, None)
         if batch is None:
             raise ArgumentError(
-                "training goes over the batches again and again", f"no batch in epoch {self.epoch}",
-                "a list or a DataLoader; a generator can be gone through once",
+                "training loops over the batches again and again", f"no batch in epoch {self.epoch}",
+                "a list or a DataLoader; a generator can be used only once",
             )  # fmt: skip
         return tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
 
@@ -263,7 +263,7 @@ class Training:
         """
         if step not in self.kept:
             known = ", ".join(map(str, self.kept)) or "none yet"
-            raise ArgumentError("only the last steps can be gone back to", f"step {step}", f"one of: {known}")
+            raise ArgumentError("you can go back only to the last steps", f"step {step}", f"one of: {known}")
         kept, generator = self.kept[step], default_generator()
         now = [(var, var.node) for var, _ in kept.nodes]
         drawn = generator.key, generator.drawn
@@ -352,9 +352,9 @@ def _check(t: Training) -> None:
     if not callable(t.loss):
         raise ArgumentError("the third argument is a function loss(model, *batch)", type(t.loss).__name__)
     if not isinstance(t.batches, Iterable):
-        raise ArgumentError("the fourth argument goes over batches", type(t.batches).__name__, "a DataLoader or a list")
+        raise ArgumentError("the fourth argument yields batches", type(t.batches).__name__, "a DataLoader or a list")
     if t.validation is not None and not isinstance(t.validation, Iterable):
-        raise ArgumentError("validation goes over batches", type(t.validation).__name__, "a DataLoader or a list")
+        raise ArgumentError("validation yields batches", type(t.validation).__name__, "a DataLoader or a list")
     if t.accuracy is not None and (t.validation is None or not callable(t.accuracy)):
         raise ArgumentError("accuracy is a function for the batches of validation", repr(t.accuracy), "validation=...")
     if t.scheduler is not None and not callable(getattr(t.scheduler, "step", None)):

@@ -91,7 +91,7 @@ class Loop:
     def _count(self, steps: int | None, epochs: int | None) -> int:
         batches, wanted = self.training.batches, steps if epochs is None else epochs
         if self.running:
-            raise ArgumentError("one training runs at a time", "another train() of this loop under way")
+            raise ArgumentError("only one training can run at a time", "another train() of this loop still running")
         if (steps is None) == (epochs is None) or not isinstance(wanted, int) or wanted < 1:
             found = f"steps={steps}, epochs={epochs}"
             raise ArgumentError("train takes a number of steps or of epochs, from 1", found, "steps=100")

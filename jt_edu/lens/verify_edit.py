@@ -300,7 +300,7 @@ def _compare(case: dict[str, Any], calls: tuple[Call, Call], fill: str, seed: li
         trial.check_fences()
         for slot, spec in case["slots"].items():
             if not spec["out"] and trial.flat[slot].tobytes() != reference.flat[slot].tobytes():
-                raise Refused(f"it changes {spec['name']}, which is an input: a kernel writes its outputs alone")
+                raise Refused(f"it changes {spec['name']}, which is an input: a kernel writes only its outputs")
             if spec["out"]:
                 difference = _difference(reference.flat[slot], trial.flat[slot], spec)
                 found[slot] = _worse(found.get(slot), {**difference, "parts": parts})

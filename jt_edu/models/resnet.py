@@ -57,7 +57,7 @@ class BasicBlock(nn.Module):
 
     def __init__(self, inputs: int, channels: int, stride: int = 1, groups: int = 1, base_width: int = 64) -> None:
         if (groups, base_width) != (1, 64):
-            raise ArgumentError("a BasicBlock has neither groups nor another width", f"{groups} and {base_width}")
+            raise ArgumentError("a BasicBlock has no groups and no other width", f"{groups} and {base_width}")
         self.conv1 = nn.Conv2d(inputs, channels, 3, stride=stride, padding=1, bias=False)
         self.bn1 = nn.BatchNorm2d(channels)
         self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)

@@ -37,7 +37,7 @@ def untrained(network: str, pretrained: Any, settings: dict[str, Any]) -> dict[s
     for name, value in asked.items():
         if value is not None and value is not False:
             raise ArgumentError(
-                f"{network} begins with weights drawn at random: none are downloaded", f"{name}={value!r}",
+                f"{network} starts from random weights: none are downloaded", f"{name}={value!r}",
                 f"{network}(), then .load(path) of an .npz file, or .load_state_dict(names and arrays): keys, shapes "
                 "and order are torchvision's",
             )  # fmt: skip

@@ -1,7 +1,7 @@
 # ruff: noqa: N999 - the name that programs import
 """MPI: the names of mpi4py's module, so that a program written for it runs on simulated ranks too.
 
-    from jt_edu.mpi import MPI              in place of: from mpi4py import MPI
+    from jt_edu.mpi import MPI              instead of: from mpi4py import MPI
 
     comm = MPI.COMM_WORLD                   the communicator of the rank that asks; of a program that runs alone, one
     comm.Allreduce(x, total, op=MPI.SUM)    with a single rank
@@ -89,7 +89,7 @@ Intracomm = Comm  # none has two sides, here
 
 
 def Wtime() -> float:
-    """Seconds: of the virtual clock of a simulated rank, of the wall clock for others.
+    """The time in seconds: on the virtual clock for a simulated rank, on the wall clock otherwise.
 
     Raises:
         LookedInVainError: a simulated rank asks in a loop that does nothing else, so that its time stands still.
@@ -134,7 +134,7 @@ def Get_version() -> tuple[int, int]:
 
 
 def Get_library_version() -> str:
-    """Who carries the messages.
+    """The library that carries the messages.
 
     Example:
         >>> Get_library_version()
@@ -146,7 +146,7 @@ def Get_library_version() -> str:
 
 
 def get_vendor() -> tuple[str, tuple[int, ...]]:
-    """Whose library carries the messages, and its version: of simulated ranks, this one.
+    """The library that carries the messages, and its version; for simulated ranks, this package.
 
     Example:
         >>> get_vendor()[0]
@@ -158,7 +158,7 @@ def get_vendor() -> tuple[str, tuple[int, ...]]:
 
 
 def Init() -> None:
-    """Nothing has to be done: ranks can speak from their first line on.
+    """Nothing needs to be done: ranks can communicate from their first line on.
 
     Example:
         >>> Init()
@@ -166,7 +166,7 @@ def Init() -> None:
 
 
 def Init_thread(required: int = THREAD_MULTIPLE) -> int:
-    """The same; answers which of a rank's threads may speak, at most those that are asked for.
+    """The same; returns which threads of a rank may communicate, at most those that are asked for.
 
     Example:
         >>> Init_thread(THREAD_MULTIPLE) == THREAD_FUNNELED, Init_thread(THREAD_SINGLE) == THREAD_SINGLE
@@ -176,7 +176,7 @@ def Init_thread(required: int = THREAD_MULTIPLE) -> int:
 
 
 def Query_thread() -> int:
-    """Which threads of a rank may speak to others: the one that runs its program.
+    """Which threads of a rank may communicate: the one that runs its program.
 
     Example:
         >>> Query_thread() < THREAD_MULTIPLE
@@ -186,7 +186,7 @@ def Query_thread() -> int:
 
 
 def Is_thread_main() -> bool:
-    """Whether the thread that asks may speak.
+    """Whether the calling thread may communicate.
 
     Example:
         >>> Is_thread_main()
@@ -198,7 +198,7 @@ def Is_thread_main() -> bool:
 
 
 def Attach_buffer(buf: Any) -> None:
-    """Nothing has to be done: `Bsend` makes room for its copies itself. `Detach_buffer` gives the buffer back.
+    """Nothing needs to be done: `Bsend` allocates its copies itself. `Detach_buffer` gives the buffer back.
 
     Raises:
         CallError: one is attached already.
@@ -234,7 +234,7 @@ def Alloc_mem(size: int, info: Any = None) -> bytearray:  # noqa: ARG001 - as mp
 
 
 def Free_mem(mem: Any) -> None:
-    """Nothing has to be done: memory that nobody holds is free.
+    """Nothing needs to be done: memory is freed when it is no longer used.
 
     Example:
         >>> Free_mem(Alloc_mem(8))
@@ -253,7 +253,7 @@ def Get_address(location: Any) -> int:
 
 
 def Aint_add(base: int, disp: int) -> int:
-    """An address, so many bytes after another."""
+    """An address plus a number of bytes."""
     return base + disp
 
 
@@ -263,7 +263,7 @@ def Aint_diff(addr1: int, addr2: int) -> int:
 
 
 def Finalize() -> None:
-    """Nothing has to be done: a rank ends with its program.
+    """Nothing needs to be done: a rank ends with its program.
 
     Example:
         >>> Finalize()
@@ -281,7 +281,7 @@ def Is_initialized() -> bool:
 
 
 def Is_finalized() -> bool:
-    """Never, as long as anyone can ask.
+    """Never, as long as the program runs.
 
     Example:
         >>> Is_finalized()

@@ -54,7 +54,7 @@ def communicator() -> Communicator:
     comm: Communicator | None = current().rank_state.get("communicator")
     if comm is None:
         raise RankError(
-            "a program speaks to others when there are others", "one that runs alone",
+            "a program can communicate when there are other ranks", "one that runs alone",
             "jt.simulate(4)(program), %%ranks 4, or mpirun -np 4",
         )  # fmt: skip
     return comm
@@ -167,11 +167,11 @@ def added(values: Sequence[Var]) -> list[Var]:
 
 
 def _sums(values: Sequence[Var]) -> list[Var]:
-    """What `added` answers, while it is wide."""
+    """What `added` returns, while it is wide."""
     wide = [_wide(v) for v in values]
     dtype = wide[0].dtype
     if any(v.dtype is not dtype for v in wide):
-        raise DtypeError("what travels in one message has one dtype", ", ".join(str(v.dtype) for v in wide))
+        raise DtypeError("one message has one dtype", ", ".join(str(v.dtype) for v in wide))
     if len(wide) > 1 and any(v.requires_grad for v in wide) and not current().no_grad:
         wide = [concat([v.reshape(-1) for v in wide])]  # one input, so that there is one message for its gradient
     shapes = tuple(v.shape for v in wide)
@@ -214,7 +214,7 @@ def _reduce(comm: Communicator, mine: Any, root: int) -> Any:
 
 @method
 def mpi_broadcast(x: Any, root: int = 0) -> Var:
-    """What x is on `root`, on every rank; x has the same shape and dtype everywhere.
+    """The x of `root`, on every rank; x has the same shape and dtype everywhere.
 
     Example:
         >>> jt.simulate(2)(lambda: jt.array([float(jt.rank)]).mpi_broadcast(1).tolist())
@@ -316,7 +316,7 @@ def _gather(comm: Communicator, mine: Any, root: int) -> Any:
 
 @method
 def mpi_scatter(x: Any, root: int = 0) -> Var:
-    """Row `rank` of root's x: (ranks, *s) -> s. The x of other ranks only tells the shape.
+    """Row `rank` of root's x: (ranks, *s) -> s. The x of the other ranks only gives the shape.
 
     Example:
         >>> jt.simulate(2)(lambda: mpi_scatter(jt.array([5.0, 6.0]) * (1 - jt.rank)).item())
@@ -335,7 +335,7 @@ def _scatter(comm: Communicator, mine: Any, root: int) -> Any:
 
 @method
 def mpi_send_recv(x: Any, dest: int, source: int) -> Var:
-    """Send x to `dest`, and answer what comes from `source`, which has the same shape and dtype.
+    """Send x to `dest`, and return what comes from `source`, which has the same shape and dtype.
 
     Example:
         >>> def shift():

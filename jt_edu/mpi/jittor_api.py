@@ -101,7 +101,7 @@ def begin() -> None:
 
 
 def simulate(size: int, **options: Any) -> Callable[[Callable[..., Any]], list[Any]]:
-    """Run a function on simulated ranks, in threads of this process; answers what it returns on each.
+    """Run a function on simulated ranks, in threads of this process; returns what it returns on each.
 
     The function may take the communicator of its rank, or nothing. What the ranks share (lists, modules) they really
     share, which no ranks of an MPI do; `random` and `numpy.random` are each rank's own, and unseeded at first.
@@ -153,7 +153,7 @@ def with_comm(program: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 def single_process_scope(rank: int = 0) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A function that only one rank runs, as if it were alone; the others get None, and do not wait.
+    """A function that only one rank runs, as if it were alone; the others get None and do not wait.
 
     Args:
         rank: which one.
@@ -209,7 +209,7 @@ Module.mpi_param_broadcast = mpi_param_broadcast  # type: ignore[attr-defined]
 
 
 def mpi_barrier() -> None:
-    """Nobody goes on before all ranks have come.
+    """No rank continues before all ranks have arrived.
 
     Example:
         >>> jt.simulate(2)(lambda: jt.mpi.mpi_barrier())
@@ -223,43 +223,43 @@ broadcast = mpi_broadcast  # as Jittor's `jt.mpi` calls it
 
 @method
 def nccl_all_reduce(x: Any, op: str = "add") -> Any:
-    """`mpi_all_reduce` from device to device; where there is no device, an error that says so.
+    """`mpi_all_reduce` from device to device; an error where there is no device.
 
     Example:
         >>> nccl_all_reduce(jt.ones(2))
         Traceback (most recent call last):
-        BackendError: nccl_all_reduce speaks from device to device; found no backend that keeps Vars on a device. ...
+        BackendError: nccl_all_reduce communicates from device to device; found no backend that keeps Vars ...
     """
     raise _no_device("nccl_all_reduce", x, op)
 
 
 @method
 def nccl_reduce(x: Any, op: str = "add", root: int = 0) -> Any:
-    """`mpi_reduce` from device to device; where there is no device, an error that says so.
+    """`mpi_reduce` from device to device; an error where there is no device.
 
     Example:
         >>> nccl_reduce(jt.ones(2))
         Traceback (most recent call last):
-        BackendError: nccl_reduce speaks from device to device; found no backend that keeps Vars on a device. ...
+        BackendError: nccl_reduce communicates from device to device; found no backend that keeps Vars ...
     """
     raise _no_device("nccl_reduce", x, op, root)
 
 
 @method
 def nccl_broadcast(x: Any, root: int = 0) -> Any:
-    """`mpi_broadcast` from device to device; where there is no device, an error that says so.
+    """`mpi_broadcast` from device to device; an error where there is no device.
 
     Example:
         >>> nccl_broadcast(jt.ones(2))
         Traceback (most recent call last):
-        BackendError: nccl_broadcast speaks from device to device; found no backend that keeps Vars on a device. ...
+        BackendError: nccl_broadcast communicates from device to device; found no backend that keeps Vars ...
     """
     raise _no_device("nccl_broadcast", x, root)
 
 
 def _no_device(name: str, *_given: Any) -> BackendError:
     here = name.replace("nccl", "mpi")
-    return BackendError(f"{name} speaks from device to device", "no backend that keeps Vars on a device", here)
+    return BackendError(f"{name} communicates from device to device", "no backend that keeps Vars on a device", here)
 
 
 class Package(ModuleType):

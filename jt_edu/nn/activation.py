@@ -156,7 +156,7 @@ class PReLU(Module):
 
 
 class RReLU(InPlace):
-    """x where it is positive; elsewhere x times a slope that is drawn anew for each number while training.
+    """x where it is positive; elsewhere x times a slope that is drawn at random for each number during training.
 
     Outside of training the slope is (lower + upper) / 2.
 
@@ -201,7 +201,7 @@ class ELU(InPlace):
 
 
 class CELU(InPlace):
-    """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere: without a corner for any alpha.
+    """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere: smooth at 0 for any alpha.
 
     Source: Barron 2017 (arXiv:1704.07483).
 
@@ -237,7 +237,7 @@ class SELU(InPlace):
 
 
 class GELU(Activation):
-    """x * Phi(x), Phi the normal distribution function; approximate="tanh" takes its usual approximation.
+    """x * Phi(x), where Phi is the normal distribution function; approximate="tanh" uses the usual approximation.
 
     Source: Hendrycks and Gimpel 2016 (arXiv:1606.08415).
 
@@ -288,7 +288,7 @@ class Mish(InPlace):
 
 
 class Hardswish(InPlace):
-    """x * min(max(x + 3, 0), 6) / 6: a SiLU of straight lines and one parabola.
+    """x * min(max(x + 3, 0), 6) / 6: a SiLU made of straight lines and one parabola.
 
     Source: Howard et al. 2019 (arXiv:1905.02244).
 
@@ -303,7 +303,7 @@ class Hardswish(InPlace):
 
 
 class Softplus(Activation):
-    """log(1 + exp(beta * x)) / beta: a ReLU with a round corner.
+    """log(1 + exp(beta * x)) / beta: a smooth ReLU.
 
     Args:
         beta: how sharp the corner is.

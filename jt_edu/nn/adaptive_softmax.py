@@ -40,7 +40,7 @@ NAME = "AdaptiveLogSoftmaxWithLoss"
 
 
 class AdaptiveAnswer(NamedTuple):
-    """What `AdaptiveLogSoftmaxWithLoss` answers: (n,) log-probabilities of the targets, and the mean of their surprise.
+    """What `AdaptiveLogSoftmaxWithLoss` returns: (n,) log-probabilities of the targets, and the mean of their surprise.
 
     Example:
         >>> AdaptiveAnswer(jt.array([-1.0, -3.0]), jt.array(2.0)).loss.item()

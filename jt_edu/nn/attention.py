@@ -44,7 +44,7 @@ def scaled_dot_product_attention(
         key, value: (..., s, e) and (..., s, v).
         attn_mask: broadcast to (..., l, s). Of bool: True where a query may look; a query that may look nowhere
             answers 0. Of floats: is added to the scores.
-        dropout_p: probability with which a weight is forgotten.
+        dropout_p: probability that a weight is dropped.
         is_causal: query i looks at keys 0 to i only.
         scale: a number or a Var; 1 / sqrt(e) by default.
         enable_gqa: the third axis from the end (the heads) of key and value is repeated to be as long as the query's.
@@ -52,7 +52,7 @@ def scaled_dot_product_attention(
     Raises:
         ShapeError: the shapes do not fit each other.
         DtypeError: one of the three holds no real floats, or the mask neither bools nor floats.
-        ArgumentError: dropout_p is no probability, or scale no number.
+        ArgumentError: dropout_p is not a probability, or scale is not a number.
 
     Example:
         >>> x = jt.array([[1.0, 0.0], [0.0, 1.0]])
@@ -107,7 +107,7 @@ def _repeated(name: str, x: Var, query: Var) -> Var:
 def _check_looks(q: Var, k: Var, v: Var) -> None:
     if any(x.dtype.kind != "f" for x in (q, k, v)):
         found = f"dtypes {q.dtype}, {k.dtype} and {v.dtype}"
-        raise DtypeError("attention is made of real floats", found, "x.float()")
+        raise DtypeError("attention works on real floats", found, "x.float()")
     if min(q.ndim, k.ndim, v.ndim) < 2 or q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
         raise ShapeError(
             "attention takes query (..., l, e), key (..., s, e) and value (..., s, v)",
@@ -158,7 +158,7 @@ class MultiheadAttention(Module):
     Args:
         embed_dim: length of a query and of the answer.
         num_heads: embed_dim is a multiple of it.
-        dropout: probability with which a weight is forgotten while training.
+        dropout: probability that a weight is dropped during training.
         bias: whether the projections add something.
         add_bias_kv: one more key and value, learned.
         add_zero_attn: one more key and value, 0: somewhere to look when there is nothing to see.
@@ -179,7 +179,7 @@ class MultiheadAttention(Module):
     ) -> None:  # fmt: skip
         self.embed_dim, self.num_heads = count(self, "embed_dim", embed_dim), count(self, "num_heads", num_heads)
         if embed_dim % num_heads:
-            raise ArgumentError(f"embed_dim is a multiple of num_heads, {num_heads}", short(embed_dim))
+            raise ArgumentError(f"embed_dim must be a multiple of num_heads, {num_heads}", short(embed_dim))
         name = "MultiheadAttention"
         self.dropout = float(number(name, "dropout", dropout, 0, 1))
         self.add_zero_attn = yes_or_no(name, "add_zero_attn", add_zero_attn)
@@ -208,7 +208,7 @@ class MultiheadAttention(Module):
         Args:
             query, key, value: (n, l, e) ... with batch_first; (l, e) ... for a single one.
             key_padding_mask: (n, s), True where a key is padding; or floats, to be added to its scores.
-            need_weights: answer with the weights too, and not with None.
+            need_weights: return the weights too, instead of None.
             attn_mask: (l, s) or (n * heads, l, s), True where a query may not look; or floats, to be added.
             average_attn_weights: the mean of the heads' weights; False: (n, heads, l, s).
             is_causal: query i looks at keys 0 to i only.

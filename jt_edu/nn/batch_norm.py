@@ -245,7 +245,7 @@ class InstanceNorm1d(_InstanceNorm):
         eps: added to the variance, so that nothing is divided by 0.
         momentum: share of the newest batch in the running statistics, if there are any.
         affine: whether weight and bias are learned.
-        track_running_stats: whether means and variances are remembered, and used outside of training.
+        track_running_stats: whether means and variances are remembered, and used outside training.
 
     Source: Ulyanov, Vedaldi and Lempitsky 2016 (arXiv:1607.08022).
 

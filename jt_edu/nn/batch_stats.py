@@ -218,10 +218,10 @@ def _statistics(name: str, running_mean: Any, running_var: Any, moved: bool) -> 
     """Running statistics: both, or () for none. Those that are moved are Vars, which can be given new numbers."""
     given = [s for s in (running_mean, running_var) if s is not None]
     if len(given) == 1 or not (given or moved):
-        raise ArgumentError(f"{name} takes running_mean and running_var, or its own statistics", f"{len(given)} of two")
+        raise ArgumentError(f"{name} takes both running_mean and running_var, or neither", f"{len(given)} of the two")
     if moved and not all(isinstance(s, Var) for s in given):
         found = ", ".join(type(s).__name__ for s in given)
-        raise ArgumentError(f"{name} gives running statistics new numbers, so they are Vars", found, "jt.array(...)")
+        raise ArgumentError(f"{name} updates the running statistics, so they must be Vars", found, "jt.array(...)")
     return tuple(given)
 
 

@@ -41,7 +41,7 @@ class Windowed(Module):
         self.groups = count(self, "groups", groups)
         if self.in_channels % groups or self.out_channels % groups:
             raise ArgumentError(
-                "groups divide both numbers of channels",
+                "groups must divide both numbers of channels",
                 f"groups {groups}, {self.in_channels} and {self.out_channels} channels",
             )
         who = type(self).__name__
@@ -176,7 +176,7 @@ class _Transposed(Windowed):
         self._draw(in_channels, out_channels // groups, bias)
 
     def execute(self, x: Any, output_size: Any = None) -> Var:
-        """(n, c, lengths...) -> (n, o, lengths'...); `output_size` says which lengths', in place of output_padding."""
+        """(n, c, lengths...) -> (n, o, lengths'...); `output_size` says which lengths', instead of output_padding."""
         image, more = as_var(x), self.output_padding
         self._check_channels(image, self.weight.shape[0])
         if image.ndim == self.ways + 1:  # a single image
@@ -202,7 +202,7 @@ class _Transposed(Windowed):
 
 
 class ConvTranspose2d(_Transposed):
-    """Transposed convolution: (n, c, h, w) -> (n, o, h', w'), larger where `Conv2d` makes smaller.
+    """Transposed convolution: (n, c, h, w) -> (n, o, h', w'), which enlarges what `Conv2d` makes smaller.
 
         h' = (h - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1
 
@@ -228,7 +228,7 @@ ConvTranspose = ConvTranspose2d  # Jittor's name
 
 
 class ConvTranspose1d(_Transposed):
-    """Transposed convolution of one direction: (n, c, w) -> (n, o, w'). Arguments as in `ConvTranspose2d`.
+    """One-dimensional transposed convolution: (n, c, w) -> (n, o, w'). Arguments as in `ConvTranspose2d`.
 
     Example:
         >>> ConvTranspose1d(2, 1, 3)(jt.ones(1, 2, 5)).shape
@@ -239,7 +239,7 @@ class ConvTranspose1d(_Transposed):
 
 
 class ConvTranspose3d(_Transposed):
-    """Transposed convolution of three directions: (n, c, d, h, w) -> (n, o, d', h', w'). As `ConvTranspose2d`.
+    """Three-dimensional transposed convolution: (n, c, d, h, w) -> (n, o, d', h', w'). As `ConvTranspose2d`.
 
     Example:
         >>> ConvTranspose3d(1, 2, 2, stride=2)(jt.ones(1, 1, 2, 2, 2)).shape

@@ -7,7 +7,7 @@
     place 0               0  0  0  0  0  0
                   moment  0  1  2  3  4  5
 
-`standing` answers come[t, n, s], the logarithm of the weight of all ways that come to place s at moment t; what they
+`standing` returns come[t, n, s], the logarithm of the weight of all ways that come to place s at moment t; what they
 meet there, said[t, n, s], is not in it yet. With alpha = come + said,
 
     come[t, s] = log(e**alpha[t-1, s] + e**alpha[t-1, s-1] + e**(alpha[t-1, s-2] + hops[s]))
@@ -131,7 +131,7 @@ def _through_said(come: Var, dout: Var, said: Var, hops: Var, moments: Var, coun
 
 
 def _run(code: Callable[..., Var], d: Var, *rest: Var) -> Var:
-    """A kernel that answers what is like its first input, one sequence for each piece of its work."""
+    """A kernel that returns what is like its first input, one sequence for each piece of its work."""
     return code(d, *rest, shape=d.shape, dtype=d.dtype, span=d.shape[1])
 
 

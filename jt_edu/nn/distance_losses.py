@@ -133,7 +133,7 @@ def triplet_margin_loss(
     anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
     swap: bool = False, reduction: str = "mean",
 ) -> Var:  # fmt: skip
-    """max(0, |anchor - positive| - |anchor - negative| + margin): who belongs together is nearer, by a margin.
+    """max(0, |anchor - positive| - |anchor - negative| + margin): the positive is nearer than the negative.
 
     Args:
         anchor, positive, negative: (n, d) or (d,).
@@ -158,7 +158,7 @@ def triplet_margin_with_distance_loss(
     anchor: Any, positive: Any, negative: Any, *, distance_function: Distance | None = None, margin: float = 1.0,
     swap: bool = False, reduction: str = "mean",
 ) -> Var:  # fmt: skip
-    """`triplet_margin_loss` with a distance of one's own: a function of two Vars (n, d) that answers (n,).
+    """`triplet_margin_loss` with your own distance: a function of two Vars (n, d) that returns (n,).
 
     Raises:
         ArgumentError: the margin is not positive.
@@ -261,7 +261,7 @@ class TripletMarginLoss(Loss):
 
 
 class TripletMarginWithDistanceLoss(Loss):
-    """`TripletMarginLoss` with a distance of one's own; see `triplet_margin_with_distance_loss`.
+    """`TripletMarginLoss` with your own distance; see `triplet_margin_with_distance_loss`.
 
     Example:
         >>> city = lambda a, b: (a - b).abs().sum(-1)

@@ -1,4 +1,4 @@
-"""Dropout: while training, forget some of what was computed, so that no neuron can rely on another one.
+"""Dropout: during training, set some activations to 0, so that no neuron can rely on another one.
 
 Source: Srivastava et al. 2014, "Dropout: a simple way to prevent neural networks from overfitting".
 """
@@ -19,25 +19,25 @@ from jt_edu.variable.var import Var, as_var
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout", "alpha_dropout",
            "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]  # fmt: skip
-LOW = -1.7580993408473766  # what selu answers for the smallest numbers: -scale * alpha
+LOW = -1.7580993408473766  # what selu returns for the smallest numbers: -scale * alpha
 
 
 @in_place
 @same_words
 def dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
-    """Each number becomes 0 with probability p; the others are multiplied by 1 / (1 - p), so that the mean stays.
+    """Each number becomes 0 with probability p; the others are multiplied by 1 / (1 - p), which keeps the mean.
 
-    Which ones is drawn anew at each call, from the generator of `jt.set_global_seed`; on several ranks each forgets
-    others, whatever the seed. With `is_train=False`, x itself.
+    The mask is drawn anew at each call, from the generator of `jt.set_global_seed`. On several ranks each draws its own
+    mask, whatever the seed. With `is_train=False`, x itself.
 
     Args:
         x: any shape.
-        p: how likely a number is forgotten.
-        is_train: False answers x itself; True by default.
+        p: probability that a number becomes 0.
+        is_train: False returns x itself; True by default.
         training: PyTorch's name of is_train.
 
     Raises:
-        ArgumentError: p is no probability.
+        ArgumentError: p is not a probability.
 
     Example:
         >>> dropout(jt.ones(2), p=1.0).numpy(), dropout(jt.ones(2), is_train=False).numpy()
@@ -64,7 +64,7 @@ def dropout1d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training:
 def dropout2d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Whole channels of (n, c, h, w) become 0 with probability p; arguments as in `dropout`.
 
-    Pixels that are neighbours are alike, so that forgetting one of them forgets nothing. (n, c, l) and (n, c) will do.
+    Neighbouring pixels are alike, so dropping single pixels would hide little. (n, c, l) and (n, c) work as well.
 
     Source: Tompson et al. 2015 (arXiv:1411.4280).
 
@@ -90,11 +90,11 @@ def dropout3d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training:
 @in_place
 @same_words
 def alpha_dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
-    """Dropout for networks of `selu`: mean 0 and variance 1 stay what they are.
+    """Dropout for networks of `selu`: it keeps mean 0 and variance 1.
 
         (x or low) * a + b,    low = -1.758...,    a = 1 / sqrt((1 - p) * (1 + p * low**2)),    b = -a * p * low
 
-    Arguments as in `dropout`, but nothing is forgotten by default, as in PyTorch: say `training=True`.
+    Arguments as in `dropout`, but nothing is dropped by default, as in PyTorch: pass `training=True`.
 
     Source: Klambauer et al. 2017 (arXiv:1706.02515).
 
@@ -183,7 +183,7 @@ class _Forgetful(Module):
 
 
 class Dropout(_Forgetful):
-    """While training, each number becomes 0 with probability p and is multiplied by 1 / (1 - p) otherwise.
+    """During training, each number becomes 0 with probability p and is multiplied by 1 / (1 - p) otherwise.
 
     Example:
         >>> Dropout(0.5).eval()(jt.ones(2)).numpy()

@@ -220,7 +220,7 @@ def embedding_bag(
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Var:  # fmt: skip
-    """Rows x of a table, bag by bag, each bag reduced to one row; a bag of nothing gives 0.
+    """Rows x of a table, bag by bag, each bag reduced to one row; an empty bag gives 0.
 
     Args:
         x: (bags, words) numbers of rows; or (words,), and `offsets` says where bags begin.

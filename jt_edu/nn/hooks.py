@@ -34,7 +34,7 @@ class Entry:
 
 
 class Hooked:
-    """The hooks of a module. Each registration answers a `Handle`, which takes that hook away again."""
+    """The hooks of a module. Each registration returns a `Handle`, which takes that hook away again."""
 
     _hooks_before: tuple[Entry, ...] = ()
     _hooks_after: tuple[Entry, ...] = ()
@@ -54,7 +54,7 @@ class Hooked:
             prepend: call it before the hooks that are there already.
             with_kwargs: call `hook(module, args, kwargs, output)`.
             always_call: call it also when the module raises, with None for the output, or a hook before it, with the
-                output. What it answers then counts nothing, and what it raises is a warning.
+                output. What it returns then counts nothing, and what it raises is a warning.
         """
         return _hook(self, "_hooks_after", hook, prepend, with_kwargs, always_call)
 
@@ -225,7 +225,7 @@ def _replaced(module: Any, entries: tuple[Entry, ...], gradients: tuple[Any, ...
 def _as_many(changed: Any, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
     answer = tuple(changed) if isinstance(changed, (tuple, list)) else (changed,)
     if len(answer) != len(gradients):
-        raise GradientError("a hook answers as many gradients as it was given", f"{len(answer)} for {len(gradients)}")
+        raise GradientError("a hook returns as many gradients as it was given", f"{len(answer)} for {len(gradients)}")
     return answer
 
 

@@ -109,7 +109,7 @@ def trunc_normal_(var: Var, mean: float = 0.0, std: float = 1.0, a: float = -2.0
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """How much a layer must amplify to make up for what its nonlinearity takes away.
+    """The gain that makes up for what a layer's nonlinearity takes away.
 
         linear, sigmoid, conv: 1     tanh: 5/3     relu: sqrt(2)     leaky_relu: sqrt(2 / (1 + slope**2))     selu: 3/4
 

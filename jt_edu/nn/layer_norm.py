@@ -150,7 +150,7 @@ class GroupNorm(Module):
         self.num_groups = count(self, "num_groups", num_groups)
         self.num_channels = count(self, "num_channels", num_channels)
         if num_channels % num_groups:
-            raise ArgumentError("groups divide the channels", f"{num_groups} groups for {num_channels} channels")
+            raise ArgumentError("groups must divide the channels", f"{num_groups} groups for {num_channels} channels")
         self.eps, self.affine = float(number("GroupNorm", "eps", eps, 0)), yes_or_no("GroupNorm", "affine", affine)
         self.weight = ones(num_channels) if affine else None
         self.bias = zeros(num_channels) if affine else None
@@ -289,7 +289,7 @@ def _weighted(out: Var, weight: Any, bias: Any, x: Var, axes: tuple[int, ...]) -
 def _last_axes(name: str, lengths: Any) -> tuple[int, ...]:
     shape = check_shape(lengths)
     if not shape or 0 in shape:
-        raise ArgumentError(f"{name} is told the lengths of the axes it works on", short(lengths))
+        raise ArgumentError(f"{name} takes the lengths of the axes it works on", short(lengths))
     return shape
 
 

@@ -27,7 +27,7 @@ __all__ = ["CrossEntropyLoss", "GaussianNLLLoss", "KLDivLoss", "NLLLoss", "Poiss
 
 @same_words
 def kl_div(output: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Var:
-    """Kullback-Leibler divergence: how much more than necessary log-probabilities are surprised by a distribution.
+    """Kullback-Leibler divergence: the extra surprise of predicting a distribution with these log-probabilities.
 
         target * (log(target) - output)
 
@@ -107,7 +107,7 @@ def gaussian_nll_loss(
         (log(var) + (output - target)**2 / var) / 2
 
     Args:
-        output, target: two Vars of one shape.
+        output, target: two Vars of the same shape.
         var: a number, a Var of that shape, one that fits it by broadcasting, or one without the last axis.
         full: add the constant log(2 * pi) / 2.
         eps: no variance counts as smaller than this; the gradient there is that of a variance of eps.
@@ -219,7 +219,7 @@ class KLDivLoss(Loss):
 
     @same_words
     def execute(self, output: Any, target: Any) -> Var:
-        """Two Vars of one shape -> one number."""
+        """Two Vars of the same shape -> one number."""
         return kl_div(output, target, self.reduction, self.log_target)
 
 
@@ -239,7 +239,7 @@ class PoissonNLLLoss(Loss):
 
     @same_words
     def execute(self, output: Any, target: Any) -> Var:
-        """Two Vars of one shape -> one number."""
+        """Two Vars of the same shape -> one number."""
         return poisson_nll_loss(output, target, self.log_input, self.full, self.eps, self.reduction)
 
 

@@ -165,7 +165,7 @@ class Bilinear(Module):
 
 
 class Identity(Module):
-    """y = x: a place for a layer that is not there. Arguments are taken, and mean nothing.
+    """y = x: a placeholder for a layer. It accepts arguments and ignores them.
 
     Example:
         >>> Identity()(jt.ones(2)).numpy()

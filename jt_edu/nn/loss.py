@@ -69,7 +69,7 @@ def smooth_l1_loss(output: Any, target: Any, reduction: str = "mean", beta: floa
     """|d| - beta / 2 for d = output - target, but d**2 / (2 * beta) within beta of the target: no corner there.
 
     Args:
-        output, target: two Vars of one shape.
+        output, target: two Vars of the same shape.
         reduction: "mean", "sum" or "none".
         beta: where the square begins; 0 makes it `l1_loss`.
 
@@ -93,10 +93,10 @@ def smooth_l1_loss(output: Any, target: Any, reduction: str = "mean", beta: floa
 
 @same_words
 def huber_loss(output: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Var:
-    """d**2 / 2 for d = output - target, but delta * (|d| - delta / 2) further away: outliers pull no harder.
+    """d**2 / 2 for d = output - target, but delta * (|d| - delta / 2) further away, so that outliers pull no harder.
 
     Args:
-        output, target: two Vars of one shape.
+        output, target: two Vars of the same shape.
         reduction: "mean", "sum" or "none".
         delta: where the straight line begins.
 
@@ -183,11 +183,11 @@ binary_cross_entropy = bce_loss
 
 
 def alike(name: str, output: Any, target: Any) -> tuple[Var, Var]:
-    """Output and target as floats of one shape."""
+    """Output and target as floats of the same shape."""
     x, y = as_var(output), as_var(target)
     if x.shape != y.shape:
         raise ShapeError(
-            f"{name} compares outputs and targets of one shape", f"{x.shape} and {y.shape}", "target.reshape(...)"
+            f"{name} compares outputs and targets of the same shape", f"{x.shape} and {y.shape}", "target.reshape(...)"
         )
     if x.dtype.kind != "f" or y.dtype.kind == "c":
         found = f"an output of dtype {x.dtype}, a target of dtype {y.dtype}"
@@ -245,7 +245,7 @@ class MSELoss(Loss):
 
     @same_words
     def execute(self, output: Any, target: Any) -> Var:
-        """Two Vars of one shape -> one number."""
+        """Two Vars of the same shape -> one number."""
         return mse_loss(output, target, self.reduction)
 
 
@@ -259,7 +259,7 @@ class L1Loss(Loss):
 
     @same_words
     def execute(self, output: Any, target: Any) -> Var:
-        """Two Vars of one shape -> one number."""
+        """Two Vars of the same shape -> one number."""
         return l1_loss(output, target, self.reduction)
 
 
@@ -277,7 +277,7 @@ class BCELoss(Loss):
 
     @same_words
     def execute(self, output: Any, target: Any) -> Var:
-        """Two Vars of one shape -> one number."""
+        """Two Vars of the same shape -> one number."""
         return bce_loss(output, target, self.weight, self.reduction)
 
 
@@ -296,7 +296,7 @@ class BCEWithLogitsLoss(Loss):
 
     @same_words
     def execute(self, output: Any, target: Any) -> Var:
-        """Two Vars of one shape -> one number."""
+        """Two Vars of the same shape -> one number."""
         return binary_cross_entropy_with_logits(output, target, self.weight, self.pos_weight, self.reduction)
 
 
@@ -314,7 +314,7 @@ class SmoothL1Loss(Loss):
 
     @same_words
     def execute(self, output: Any, target: Any) -> Var:
-        """Two Vars of one shape -> one number."""
+        """Two Vars of the same shape -> one number."""
         return smooth_l1_loss(output, target, self.reduction, self.beta)
 
 
@@ -332,5 +332,5 @@ class HuberLoss(Loss):
 
     @same_words
     def execute(self, output: Any, target: Any) -> Var:
-        """Two Vars of one shape -> one number."""
+        """Two Vars of the same shape -> one number."""
         return huber_loss(output, target, self.reduction, self.delta)

@@ -211,7 +211,7 @@ class HingeEmbeddingLoss(Loss):
 
     @same_words
     def execute(self, output: Any, target: Any) -> Var:
-        """Two Vars of one shape -> one number."""
+        """Two Vars of the same shape -> one number."""
         return hinge_embedding_loss(output, target, self.margin, self.reduction)
 
 
@@ -225,7 +225,7 @@ class SoftMarginLoss(Loss):
 
     @same_words
     def execute(self, output: Any, target: Any) -> Var:
-        """Two Vars of one shape -> one number."""
+        """Two Vars of the same shape -> one number."""
         return soft_margin_loss(output, target, self.reduction)
 
 
@@ -295,5 +295,5 @@ class MultiLabelSoftMarginLoss(Loss):
 
     @same_words
     def execute(self, output: Any, target: Any) -> Var:
-        """Two Vars of one shape -> one number."""
+        """Two Vars of the same shape -> one number."""
         return multilabel_soft_margin_loss(output, target, self.weight, self.reduction)

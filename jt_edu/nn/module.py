@@ -234,6 +234,6 @@ def Parameter(data: Any, requires_grad: bool = True) -> Var:  # noqa: N802 - PyT
     """
     var = Var(data.numpy() if isinstance(data, Var) else data)
     if not var.dtype.is_float:
-        raise DtypeError("a parameter is made of floats", f"dtype {var.dtype}", "x.float()")
+        raise DtypeError("a parameter holds floats", f"dtype {var.dtype}", "x.float()")
     var.requires_grad = yes_or_no("Parameter", "requires_grad", requires_grad)
     return var

@@ -81,7 +81,7 @@ class Members(Extended):
         Args:
             parents: the modules around this one, outermost first; [] to begin with.
             key: the name of this module.
-            callback: called before the children; when it answers False, they are passed over.
+            callback: called before the children; when it returns False, they are passed over.
             callback_leave: called after the children, with the same arguments.
             recurse: whether to visit children at all.
         """
@@ -99,7 +99,7 @@ class Members(Extended):
         """Every Var under every name that it has: (name, Var, "parameter" or "buffer" or "passing")."""
         for path, module in _walk(self, prefix, ()) if recurse else [(prefix, self)]:
             if type(module)._waits:
-                found = f"{path or 'one'}, a {type(module).__name__}, which nobody has called yet"
+                found = f"{path or 'one'}, a {type(module).__name__}, which has not been called yet"
                 raise ArgumentError("parameters of lazy layers are made at their first call", found, "net(x), before")
             held = [
                 (name, value, _kind(module, name, value)) for name, value in own(module).members() if _is_var(value)
@@ -186,12 +186,12 @@ def dotted(path: str, name: str) -> str:
 
 
 def no_part(part: Any) -> tuple[str, str]:
-    """What was found in place of a module, and what to try: of a class, to make one of its kind."""
+    """What was found instead of a module, and what to try: of a class, to make one of its kind."""
     return (f"the class {part.__name__}", f"{part.__name__}(...)") if isinstance(part, type) else (short(part), "")
 
 
 def refuse_compiled(place: str, value: Any) -> None:
-    """A compiled layer would be frozen, unseen: no walk finds its parameters, and what it answers has no gradient.
+    """A compiled layer would be frozen, unseen: no walk finds its parameters, and what it returns has no gradient.
 
     Example:
         >>> refuse_compiled("Net.fc", jt.compile(jt.nn.Linear(1, 1)))

@@ -42,12 +42,14 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
     target = Path(checked(path, "written into"))
     if target.is_dir():
         raise ArgumentError(
-            "arrays are written into a file", f"the folder {str(target)!r}", f"{str(target / 'net.npz')!r}"
+            "arrays are written to a file", f"the folder {str(target)!r}", f"{str(target / 'net.npz')!r}"
         )
     _refuse_suffix(target, "written as")
     if not target.parent.is_dir():
         way = f"Path({str(target.parent)!r}).mkdir(parents=True)"
-        raise FileNotFoundError(f"a file is written into a folder; found no folder {str(target.parent)!r}. Try: {way}.")
+        raise FileNotFoundError(
+            f"a file is written to a folder that exists; found no folder {str(target.parent)!r}. Try: {way}."
+        )
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with zipfile.ZipFile(draft, "w") as archive:
@@ -73,7 +75,7 @@ def read_arrays(path: str | Path) -> Iterator[dict[str, Packed]]:
         with Path(path).open("rb") as file:  # says in Python's own words if there is no such file
             _refuse_pickle(path, file.read(1) == PICKLE)
         _refuse_suffix(path, "read from")
-        raise ArgumentError("arrays are read from an .npz file", f"{path}, which is none", "a file of save()")
+        raise ArgumentError("arrays are read from an .npz file", f"{path}, which is not one", "a file of save()")
     with told_of(path):
         archive = zipfile.ZipFile(path)
     with archive:
@@ -92,7 +94,7 @@ def checked(path: Any, how: str) -> Any:
         'net.npz'
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise ArgumentError(f"arrays are {how} a file, whose path is asked for", short(path), "'net.npz'")
+        raise ArgumentError(f"arrays are {how} a file, given by its path", short(path), "'net.npz'")
     return path
 
 
@@ -148,6 +150,6 @@ def _refuse_pickle(path: str | Path, pickled: bool) -> None:
     if pickled:
         arrays = f"{{k: v.numpy() for k, v in torch.load({os.fspath(path)!r}, weights_only=True).items()}}"
         raise ArgumentError(
-            "plain arrays are read, never pickled objects, which could run anything",
+            "only plain arrays are read: unpickling an object could run any code",
             f"{path}, as torch.save or pickle.dump writes it", f"np.savez('arrays.npz', **{arrays})",
         )  # fmt: skip

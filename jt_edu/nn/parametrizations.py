@@ -151,7 +151,7 @@ def spectral_norm(
         name: of the parameter.
         n_power_iterations: how many steps of the power iteration at each call.
         eps: no vector is divided by less.
-        dim: the axis of the outputs, 0 but for transposed convolutions (1).
+        dim: the axis of the outputs, 0 except for transposed convolutions (1).
 
     Source: Miyato et al. 2018 (arXiv:1802.05957).
 

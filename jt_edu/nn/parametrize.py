@@ -88,7 +88,7 @@ class Parametrized(Module):
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Let a parameter be computed by a module, from one that takes its place. Returns the module.
+    """Let a module compute a parameter from another one, which replaces it. Returns the module.
 
     Args:
         module: whose parameter it is.
@@ -148,7 +148,7 @@ def _made(module: Module, held: Var, parametrization: Module) -> Parametrization
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has parameters that are computed, or this one is.
+    """Whether a module has parameters that are computed, or whether this one is.
 
     Example:
         >>> is_parametrized(jt.nn.Linear(2, 2))
@@ -158,7 +158,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """The parameter stands for itself again. Returns the module.
+    """Make the parameter an ordinary one again. Returns the module.
 
     Args:
         module, tensor_name: what was parametrized.
@@ -277,7 +277,7 @@ def _computed(name: str) -> property:
 
 
 def _forget(made: ParametrizationList) -> None:
-    """Compute a parameter anew, also inside of `cached`."""
+    """Compute a parameter anew, also inside `cached`."""
     (current().threads.now.computed or {}).pop(made, None)
 
 

@@ -54,7 +54,7 @@ class Pool(Module):
         self.ceil_mode = yes_or_no(name, "ceil_mode", ceil_mode)
         self.count_include_pad = yes_or_no(name, "count_include_pad", count_include_pad)
         if self.return_indices and op in ("mean", "add"):
-            raise ArgumentError("only a maximum or a minimum stands somewhere", f"return_indices=True with op={op!r}")
+            raise ArgumentError("only a maximum or a minimum has a position", f"return_indices=True with op={op!r}")
 
     def execute(self, x: Any) -> Any:
         """(n, c, h, w) -> (n, c, h', w')."""
@@ -158,7 +158,7 @@ class AvgPool2d(_AvgPool):
 
     Args:
         kernel_size, stride, padding, ceil_mode, count_include_pad: as in `Pool`.
-        divisor_override: the number to divide by, in place of the number of elements.
+        divisor_override: the number to divide by, instead of the number of elements.
 
     Example:
         >>> AvgPool2d(2)(jt.arange(4).reshape(1, 1, 2, 2)).item()

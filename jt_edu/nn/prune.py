@@ -41,7 +41,7 @@ class _Pruned(Computed):
 
 
 class L1Unstructured:
-    """Leaves the smallest numbers out: for `global_unstructured`.
+    """Leaves out the smallest numbers: for `global_unstructured`.
 
     Args:
         amount: how many, or which share of what is left.
@@ -64,7 +64,7 @@ class L1Unstructured:
 
 
 class RandomUnstructured(L1Unstructured):
-    """Leaves any numbers out: for `global_unstructured`.
+    """Leaves out numbers at random: for `global_unstructured`.
 
     Example:
         >>> RandomUnstructured(0.5).mask(np.zeros(4), np.ones(4)).sum().item()
@@ -87,7 +87,7 @@ def identity(module: Module, name: str) -> Module:
 
 
 def custom_from_mask(module: Module, name: str, mask: Any) -> Module:
-    """Leave out what a mask says: 0 where a number becomes 0, else 1. Returns the module.
+    """Prune with a mask of your own: 0 where a number becomes 0, else 1. Returns the module.
 
     Example:
         >>> layer = custom_from_mask(jt.nn.Linear(2, 1), "weight", jt.array([[1, 0]]))
@@ -101,13 +101,13 @@ def custom_from_mask(module: Module, name: str, mask: Any) -> Module:
 
 
 def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Any = None) -> Module:
-    """Leave the smallest numbers out. Returns the module.
+    """Prune the smallest numbers. Returns the module.
 
     Args:
         module: a layer with a parameter `name`; it gets `name_orig`, and the buffer `name_mask`.
         name: of the parameter.
         amount: how many (a whole number), or which share of what is left (from 0 to 1).
-        importance_scores: what is compared in place of the numbers, of their shape.
+        importance_scores: what is compared instead of the numbers, of their shape.
 
     Example:
         >>> layer = jt.nn.Linear(4, 1, bias=False)
@@ -122,7 +122,7 @@ def l1_unstructured(module: Module, name: str, amount: float, importance_scores:
 
 
 def random_unstructured(module: Module, name: str, amount: float) -> Module:
-    """Leave any numbers out; arguments as in `l1_unstructured`. Returns the module.
+    """Prune numbers at random; arguments as in `l1_unstructured`. Returns the module.
 
     Example:
         >>> layer = random_unstructured(jt.nn.Linear(3, 2), "weight", amount=2)
@@ -133,7 +133,7 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
 
 
 def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Any = None) -> Module:
-    """Leave the channels of the smallest norm out. Returns the module.
+    """Prune the channels with the smallest norm. Returns the module.
 
     Args:
         module, name, importance_scores: as in `l1_unstructured`.
@@ -155,7 +155,7 @@ def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, im
 
 
 def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
-    """Leave any channels out; arguments as in `ln_structured`. Returns the module.
+    """Prune channels at random; arguments as in `ln_structured`. Returns the module.
 
     Example:
         >>> random_structured(jt.nn.Linear(3, 2), "weight", amount=1, dim=1).weight_mask.sum().item()
@@ -167,12 +167,12 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
 def global_unstructured(
     parameters: Iterable[tuple[Module, str]], pruning_method: Any, importance_scores: Any = None, **settings: Any
 ) -> None:
-    """Leave numbers of several layers out, which compete with each other.
+    """Prune the numbers of several layers together: they compete with each other.
 
     Args:
         parameters: pairs of a module and the name of its parameter.
         pruning_method: `L1Unstructured` or `RandomUnstructured`.
-        importance_scores: {(module, name): what is compared in place of the numbers}.
+        importance_scores: {(module, name): what is compared instead of the numbers}.
         settings: amount, as in `l1_unstructured`.
 
     Example:
@@ -274,5 +274,5 @@ def _count(amount: float, left: int) -> int:
     """How many of what is left."""
     wanted = round(amount * left) if isinstance(amount, float) else amount
     if wanted > left:
-        raise ArgumentError(f"at most what is left is pruned, {left}", f"amount={amount}")
+        raise ArgumentError(f"pruning removes at most what is left, {left}", f"amount={amount}")
     return wanted

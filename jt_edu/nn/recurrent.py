@@ -123,7 +123,7 @@ def _bend(nonlinearity: str) -> Step:
     """The step of an RNN."""
     steps = {"tanh": tanh_step, "relu": relu_step}
     if nonlinearity not in steps:
-        raise ArgumentError("an RNN bends by 'tanh' or 'relu'", short(nonlinearity))
+        raise ArgumentError("the nonlinearity of an RNN is 'tanh' or 'relu'", short(nonlinearity))
     return steps[nonlinearity]
 
 
@@ -227,7 +227,7 @@ class _Recurrent(Module):
         self.bidirectional = yes_or_no(name, "bidirectional", bidirectional)
         self.dropout = float(number(name, "dropout", dropout, 0, 1))
         if self.dropout and self.num_layers == 1:
-            warn(f"{name} forgets numbers between layers, and has one: dropout={self.dropout:g} changes nothing")
+            warn(f"{name} applies dropout between layers, and has only one: dropout={self.dropout:g} changes nothing")
         for layer in range(num_layers):
             for end in self._ends:
                 self._make(f"l{layer}{end}", layer)

@@ -131,7 +131,7 @@ def _counts(lengths: Any) -> Numbers:
 def _first_axes(x: Var, batch_first: bool) -> tuple[int, int]:
     """How many moments, and how many sequences."""
     if x.ndim < 2:
-        raise ShapeError("sequences lie in (t, n, ...)", f"shape {x.shape}")
+        raise ShapeError("sequences have the shape (t, n, ...)", f"shape {x.shape}")
     return (x.shape[1], x.shape[0]) if batch_first else (x.shape[0], x.shape[1])
 
 
@@ -181,7 +181,7 @@ def _unpacked(packed: PackedSequence) -> Var:
 def pad_sequence(
     sequences: Sequence[Any], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Var:
-    """Sequences (length, ...) of different lengths beside each other: (t, n, ...), or (n, t, ...) with batch_first.
+    """Sequences (length, ...) of different lengths, padded: (t, n, ...), or (n, t, ...) with batch_first.
 
     Args:
         sequences: a list of Vars that agree in all but the first axis.

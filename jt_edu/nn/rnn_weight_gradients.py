@@ -1,13 +1,13 @@
 """RNN weight gradients: how is a gradient that is a sum over all moments of a sequence computed at once?
 
 What is used at every moment gets a part of its gradient from each, and autograd adds them up one by one. Of a weight,
-each part is a product of thin matrices; of an array that is cut into pieces, each part is 0 but for one of them:
+each part is a product of thin matrices; of an array that is cut into pieces, each part is 0 except for one of them:
 
     dweight = dpast[0].T @ x[0] + dpast[1].T @ x[1] + ...  = (dpast[0], dpast[1], ...).T @ (x[0], x[1], ...)
     dnow    = (dpast[0], 0, 0, ...) + (0, dpast[1], 0, ...) + ...  = (dpast[0], dpast[1], ...)
 
 So a view stands in front of both that changes nothing, and whose gradient looks at the sum that it is handed: where it
-is one of these two, it answers with the right side. That is a graph as well, so there is a second gradient; the sum is
+is one of these two, it returns the right side. That is a graph as well, so there is a second gradient; the sum is
 never run. What stands beside each other is the same for both, and put there once.
 
 A weight (out, in) is multiplied as (in, out). A small one is best stored so where there are many moments

@@ -57,7 +57,7 @@ def save(value: Any, path: str | Path) -> None:
         nest = json.dumps(_packed(value, (), arrays))
     except RecursionError:
         found = "one that holds itself, or hundreds in each other"
-        raise ArgumentError("jt.save writes lists and dicts in each other", found) from None
+        raise ArgumentError("jt.save writes nested lists and dicts", found) from None
     sync([array for array in arrays.values() if isinstance(array, Var)])  # all at once
     plain = {name: array.numpy() if isinstance(array, Var) else np.asarray(array) for name, array in arrays.items()}
     write_arrays(path, {**plain, NEST: np.frombuffer(nest.encode(), np.uint8)})

@@ -59,7 +59,7 @@ class LogSigmoid(Activation):
 
 
 class Hardsigmoid(InPlace):
-    """min(max(x + 3, 0), 6) / 6: a sigmoid of straight lines.
+    """min(max(x + 3, 0), 6) / 6: a sigmoid made of straight lines.
 
     Example:
         >>> Hardsigmoid()(jt.array([-9.0, 0.0, 9.0])).numpy()
@@ -140,7 +140,7 @@ class Softshrink(Activation):
     def __init__(self, lambd: float = 0.5) -> None:
         self.lambd = setting(self, "lambd", lambd)
         if self.lambd < 0:
-            raise ArgumentError("softshrink moves numbers by a lambd that is not negative", short(lambd))
+            raise ArgumentError("softshrink takes a lambd that is not negative", short(lambd))
 
     def execute(self, x: Any) -> Var:
         """x - lambd, 0 or x + lambd."""
@@ -244,7 +244,7 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, eps: float
     Args:
         logits: scores, of any shape.
         tau: temperature; the smaller, the nearer to one class alone.
-        hard: answer with 1 for the largest and 0 for the others; the gradient stays that of the soft answer.
+        hard: return 1 for the largest and 0 for the others; the gradient stays that of the soft answer.
         eps: PyTorch takes it, and no longer uses it; neither does jt_edu.
         dim: the axis of the classes.
 

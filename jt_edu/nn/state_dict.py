@@ -19,7 +19,7 @@ from jt_edu.variable.var import Var, as_var
 
 
 class StateError(ShapeError, UnknownKeyError):
-    """A state whose names are not those of the module: some are missing, or nobody knows them. Its shapes may be wrong
+    """A state whose names are not those of the module: some are missing or unknown. Its shapes may be wrong
     as well, so it is caught as a `ShapeError`, too.
     """
 
@@ -51,7 +51,7 @@ class Stateful(Hooked, Members):
 
         Args:
             prefix: is put in front of each name, as it is: "net." makes "net.weight".
-            keep_vars: answer with the module's own Vars, which take part in gradients and go on learning.
+            keep_vars: return the module's own Vars, which take part in gradients and go on learning.
         """
         named = {prefix + name: var for name, var, kind in own(self)._vars() if kind != "passing"}
         if yes_or_no("state_dict", "keep_vars", keep_vars):

@@ -54,7 +54,7 @@ def eye_(var: Var) -> Var:
 
 
 def dirac_(var: Var, groups: int = 1) -> Var:
-    """Weights of a convolution that lets channels through as they are, as many as there are.
+    """Weights of a convolution that passes as many channels through unchanged as it can.
 
     Args:
         var: (out, in, ...) with one to three axes of taps.
@@ -68,7 +68,7 @@ def dirac_(var: Var, groups: int = 1) -> Var:
     if not isinstance(var, Var) or var.ndim not in (3, 4, 5):
         raise ShapeError("dirac_ fills (out, in, taps...) of 3 to 5 axes", f"shape {getattr(var, 'shape', var)}")
     if not isinstance(groups, int) or groups < 1 or var.shape[0] % groups:
-        raise ArgumentError("groups divide the channels that come out", f"groups {groups} for {var.shape[0]}")
+        raise ArgumentError("groups must divide the output channels", f"groups {groups} for {var.shape[0]}")
     shape, each = var.shape, var.shape[0] // groups
 
     def draw() -> Var:

@@ -42,7 +42,7 @@ Bend = Callable[[Any], Var]
 
 
 def positional_encoding(length: int, width: int, base: float = 10_000.0) -> Var:
-    """A pattern of waves that tells a word its place; it is added to the words, because attention sees no order.
+    """Waves that encode the position of each word. They are added to the words, because attention ignores order.
 
         out[t, 2 * p]     = sin(t * base ** (-2 * p / width))
         out[t, 2 * p + 1] = cos(t * base ** (-2 * p / width))
@@ -74,7 +74,7 @@ def positional_encoding(length: int, width: int, base: float = 10_000.0) -> Var:
 
 
 def generate_square_subsequent_mask(size: int) -> Var:
-    """0 where a word may look, -inf at all that follow it: a float mask for attention.
+    """0 where a word may look, -inf at all later words: a float mask for attention.
 
     Example:
         >>> generate_square_subsequent_mask(2).numpy()
@@ -110,7 +110,7 @@ class _Layer(Module):
 def _bend(given: Any) -> Bend:
     known: dict[Any, Bend] = {"relu": relu, "gelu": gelu}
     if not callable(given) and given not in tuple(known):
-        raise ArgumentError("a transformer bends by 'relu', 'gelu' or a function", short(given))
+        raise ArgumentError("the activation of a transformer is 'relu', 'gelu' or a function", short(given))
     chosen: Bend = given if callable(given) else known[given]
     return chosen
 
@@ -214,7 +214,7 @@ class _Tower(Module):
 
 
 class TransformerEncoder(_Tower):
-    """Copies of an encoder layer above each other; they start alike, and learn to differ.
+    """A stack of copies of an encoder layer; they start alike, and learn to differ.
 
     Args:
         encoder_layer: a `TransformerEncoderLayer`, which is copied.
@@ -236,7 +236,7 @@ class TransformerEncoder(_Tower):
 
 
 class TransformerDecoder(_Tower):
-    """Copies of a decoder layer above each other.
+    """A stack of copies of a decoder layer.
 
     Args:
         decoder_layer: a `TransformerDecoderLayer`, which is copied.

@@ -17,7 +17,7 @@ __all__ = ["ChannelShuffle", "PixelShuffle", "PixelUnshuffle", "Upsample", "Upsa
 
 
 class Upsample(Module):
-    """An image in another size; the formulas stand in `ops/interpolate.py`.
+    """Resize an image; the formulas are in `ops/interpolate.py`.
 
     Args:
         size: of the answer: one number, or one per direction. Either this or scale_factor.

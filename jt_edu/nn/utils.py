@@ -40,7 +40,7 @@ def parameters_to_vector(parameters: Iterable[Var]) -> Var:
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Var]) -> None:
-    """Give parameters the numbers of a vector, as `parameters_to_vector` lined them up.
+    """Copy the numbers of a vector into parameters, in the order of `parameters_to_vector`.
 
     Raises:
         ShapeError: the vector is no vector, or of another length.
@@ -52,7 +52,7 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Var]) -> None:
     listed, vector = _listed(parameters), as_var(vec)
     length = sum(p.size for p in listed)
     if vector.shape != (length,):
-        raise ShapeError(f"these parameters are {length} numbers", f"a vector of shape {vector.shape}")
+        raise ShapeError(f"these parameters hold {length} numbers", f"a vector of shape {vector.shape}")
     start = 0
     for p in listed:
         p.update(vector[start : start + p.size].reshape(p.shape))
@@ -60,7 +60,7 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Var]) -> None:
 
 
 def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Var:
-    """Shorten the gradients in `.grad`, all by one factor, so that together they are no longer than `max_norm`.
+    """Scale the gradients in `.grad` by one factor, so that their total norm is at most `max_norm`.
 
         factor = min(1, max_norm / (norm + 1e-6)),    norm = (sum of |g|**norm_type)**(1 / norm_type)
 

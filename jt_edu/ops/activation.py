@@ -104,7 +104,7 @@ def relu6(x: Any) -> Var:
 @in_place
 @same_words
 def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Var:
-    """x between two walls: min(max(x, min_val), max_val); the gradient at both is 0.
+    """x clipped to a range: min(max(x, min_val), max_val); the gradient at both ends is 0.
 
     Raises:
         ArgumentError: min_val is larger than max_val.
@@ -193,7 +193,7 @@ def softshrink(x: Any, lambd: float = 0.5) -> Var:
 @in_place
 @same_words
 def hardsigmoid(x: Any) -> Var:
-    """relu6(x + 3) / 6: a sigmoid of three straight lines.
+    """relu6(x + 3) / 6: a sigmoid made of three straight lines.
 
     Example:
         >>> hardsigmoid(array([-4.0, 0.0, 4.0])).numpy()
@@ -244,7 +244,7 @@ def _below_zero(v: Var) -> Var:
 @in_place
 @same_words
 def celu(x: Any, alpha: float = 1.0) -> Var:
-    """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere: its slope has no step at 0.
+    """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere: its slope is continuous at 0.
 
     Raises:
         ArgumentError: alpha is 0.
@@ -266,7 +266,7 @@ def celu(x: Any, alpha: float = 1.0) -> Var:
 @in_place
 @same_words
 def selu(x: Any) -> Var:
-    """1.0507 * elu(x, 1.6733): mean 0 and variance 1 stay what they are from layer to layer.
+    """1.0507 * elu(x, 1.6733): mean 0 and variance 1 are kept from layer to layer.
 
     Example:
         >>> selu(array([0.0, 1.0])).numpy()
@@ -281,7 +281,7 @@ def selu(x: Any) -> Var:
 @template
 @same_words
 def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Var:
-    """log(1 + exp(beta * x)) / beta: a relu with a round corner.
+    """log(1 + exp(beta * x)) / beta: a smooth relu.
 
     Args:
         x: any shape.
@@ -353,7 +353,7 @@ def mish(x: Any) -> Var:
 @template
 @same_words
 def gelu(x: Any, approximate: str = "none") -> Var:
-    """x * Phi(x), Phi the normal distribution function; approximate="tanh" takes its usual approximation.
+    """x * Phi(x), where Phi is the normal distribution function; approximate="tanh" uses the usual approximation.
 
     Example:
         >>> gelu(array(0.0)).item()

@@ -41,7 +41,7 @@ def adaptive_avg_pool1d(x: Any, output_size: Any) -> Var:
 
 @same_words
 def adaptive_avg_pool2d(x: Any, output_size: Any) -> Var:
-    """Means of windows that cover an image, as many as are asked for, whatever the size of the image.
+    """Means of windows that cover an image; you choose how many, whatever the size of the image.
 
         window i of o along an axis of length n: from floor(i * n / o) to ceil((i + 1) * n / o)
 
@@ -83,7 +83,7 @@ def adaptive_max_pool1d(x: Any, output_size: Any, return_indices: bool = False) 
 
 @same_words
 def adaptive_max_pool2d(x: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """Largest numbers of windows that cover an image, as many as are asked for; windows as in `adaptive_avg_pool2d`.
+    """Largest numbers of windows that cover an image; windows as in `adaptive_avg_pool2d`.
 
     Args:
         x: (n, c, h, w) or (c, h, w).
@@ -128,7 +128,7 @@ def _asked(name: str, x: Any, dims: int, output_size: Any) -> tuple[Var, Shape]:
     image = images(name, x, dims)
     plane = image.shape[-dims:]
     if 0 in plane:
-        raise ShapeError(f"{name} needs something in each window", f"shape {image.shape}")
+        raise ShapeError(f"{name} needs at least one element in each window", f"shape {image.shape}")
     parts = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * dims
     if len(parts) != dims:
         raise ArgumentError(f"{name} takes one output size, or {dims} of them", short(output_size))

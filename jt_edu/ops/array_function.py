@@ -82,12 +82,12 @@ def _only_numpys(asked: Function, ours: Function, found: str) -> ArgumentError:
     """The error for arguments that only NumPy's function takes: its answer would have left the graph."""
     return ArgumentError(
         f"np.{asked.__name__} of a Var stays in the graph, as jt.{ours.__name__}", found,
-        f"the arguments of jt.{ours.__name__}; or x.numpy() in place of x, for an array outside of the graph",
+        f"the arguments of jt.{ours.__name__}; or x.numpy() instead of x, for an array outside the graph",
     )  # fmt: skip
 
 
 def _numbers(given: Any) -> Any:
-    """The same arguments with arrays in place of Vars."""
+    """The same arguments with arrays instead of Vars."""
     if isinstance(given, Var):
         return given.numpy()
     if isinstance(given, dict):

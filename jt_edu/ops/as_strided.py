@@ -22,7 +22,7 @@ from jt_edu.variable.var import Var, as_var, method
 
 @method
 def unfold(x: Any, dimension: int, size: int, step: int) -> Var:
-    """Windows of a length along an axis, one every `step` elements; inside of a window one walks along a new last axis.
+    """Windows of a length along an axis, one every `step` elements; inside a window one walks along a new last axis.
 
     Example:
         >>> unfold(arange(5), 0, 3, 2).tolist()
@@ -42,7 +42,7 @@ def unfold(x: Any, dimension: int, size: int, step: int) -> Var:
 
 @same_words
 def sliding_window_view(x: Any, window_shape: Any, dim: Any = None) -> Var:
-    """Every window of a shape; inside of a window one walks along new last axes.
+    """Every window of a shape; inside a window one walks along new last axes.
 
     Args:
         window_shape: a length for each axis in `dim`, or for all axes.
@@ -65,7 +65,7 @@ def sliding_window_view(x: Any, window_shape: Any, dim: Any = None) -> Var:
 def as_strided(x: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Var:
     """Any walk through the elements of x in row-major order, whose axes are `stride` elements apart.
 
-    Every place is checked to be inside of x. What is written to the result is not written to x.
+    Every place is checked to be inside x. What is written to the result is not written to x.
 
     Example:
         >>> as_strided(arange(6), (2, 2), (3, 1), 1).tolist()
@@ -79,7 +79,7 @@ def as_strided(x: Any, size: Sequence[int], stride: Sequence[int], storage_offse
     ends = [s * (n - 1) for s, n in zip(steps, shape, strict=True)]
     low, high = start + sum(e for e in ends if e < 0), start + sum(e for e in ends if e > 0)
     if 0 not in shape and not 0 <= low <= high < v.size:
-        raise RangeError(f"as_strided stays inside of {v.size} elements", f"places from {low} to {high}")
+        raise RangeError(f"as_strided stays inside {v.size} elements", f"places from {low} to {high}")
     return view(v, reindex("as_strided", v.shape, shape, (_walk(steps, start),)))
 
 

@@ -3,7 +3,7 @@
 equal, less, ...         bools, element by element
 logical_and, ...         bools from anything: what is not 0 is true
 isnan, isreal, ...       bools about each element
-isclose                  equal but for rounding; allclose and array_equal put all answers together
+isclose                  equal apart from rounding; allclose and array_equal put all answers together
 maximum, fmax, ...       the larger or smaller of two
 """
 
@@ -104,7 +104,7 @@ def iscomplex(x: Any) -> Var:
 
 @method
 def isclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Var:
-    """Whether x and y are equal but for rounding: |x - y| <= atol + rtol * |y|. An infinity is close to itself alone.
+    """Whether x and y are equal apart from rounding: |x - y| <= atol + rtol * |y|. An infinity is close only to itself.
 
     Args:
         x: the number in question.

@@ -28,7 +28,7 @@ abs = absolute
 
 
 class Part(Var):
-    """A part of complex numbers: `z.real` is a Var that, called, answers itself, so that `z.real()` is the same.
+    """A part of complex numbers: `z.real` is a Var that, called, returns itself, so that `z.real()` is the same.
 
     Example:
         >>> z = array([1 + 2j, 3 - 4j])
@@ -63,7 +63,7 @@ Var.real, Var.imag = _part(0), _part(1)  # type: ignore[attr-defined]
 
 
 def conj(x: Any) -> Var:
-    """The complex conjugate: the imaginary part has the other sign. A real number is its own.
+    """The complex conjugate: the imaginary part changes sign. A real number stays the same.
 
     Example:
         >>> conj(array(1 + 2j)).item()
@@ -134,7 +134,7 @@ def view_as_real(x: Any) -> Var:
     """
     v = as_var(x)
     if v.dtype.kind != "c":
-        raise DtypeError("view_as_real takes complex numbers apart", f"dtype {v.dtype}", "x itself")
+        raise DtypeError("view_as_real splits complex numbers", f"dtype {v.dtype}", "x itself")
     part = index((2,), 0)  # 0, 1
     pairs = v.reshape((*v.shape, 1))
     return pairs.apply(f.IMAG).where_not(part == 0, pairs.apply(f.REAL))

@@ -49,7 +49,9 @@ def _joined(vars: Any, dim: Any) -> Var:
         dtype = promote(dtype, p.dtype)
         if p.shape[:axis] + p.shape[axis + 1 :] != parts[0].shape[:axis] + parts[0].shape[axis + 1 :]:
             raise ShapeError(
-                f"concat along axis {axis} needs equal other axes", f"{[p.shape for p in parts]}", _to_fit(parts)
+                f"concat along axis {axis} needs all other axes to be equal",
+                f"{[p.shape for p in parts]}",
+                _to_fit(parts),
             )
     total = sum(p.shape[axis] for p in parts)
     shape = (*parts[0].shape[:axis], total, *parts[0].shape[axis + 1 :])
@@ -116,7 +118,7 @@ def _stacked(vars: Any, dim: Any) -> Var:
     parts = listed("stack", vars, dim)
     at = axis_of("stack", dim, parts[0].ndim + 1, verb="makes")
     if len({p.shape for p in parts}) != 1:
-        raise ShapeError("stack needs arrays of one shape", f"{[p.shape for p in parts]}", _to_fit(parts))
+        raise ShapeError("stack needs arrays of the same shape", f"{[p.shape for p in parts]}", _to_fit(parts))
     return concat([unsqueeze(p, at) for p in parts], at)
 
 
@@ -164,7 +166,7 @@ def column_stack(vars: Sequence[Any]) -> Var:
 @method
 @same_words
 def append(x: Any, values: Any, dim: Any = None) -> Var:
-    """x with `values` behind it along an axis; without an axis both are taken as if they had one.
+    """x with `values` after it along an axis; without an axis both are flattened first.
 
     Example:
         >>> append(arange(2), [7]).numpy()

@@ -144,7 +144,8 @@ def _lengths(name: str, *sides: tuple[Letters, Shape]) -> dict[Hashable, int]:
                 lengths[c] = n
             if n not in (1, lengths[c]):
                 raise ShapeError(
-                    f"{name} needs axes of one letter to be of one length", f"{lengths[c]} and {n} for {c!r}",
+                    f"{name} needs axes with the same letter to have the same length",
+                    f"{lengths[c]} and {n} for {c!r}",
                 )  # fmt: skip
     return lengths
 

@@ -2,7 +2,7 @@
 
     out[n, o, y, x] = sum over c, ky, kx of   input[n, c, y*s + ky*d - p, x*s + kx*d - p] * weight[o, c, ky, kx]
 
-It is written as that: two Reindexes, a product, a sum; outside of the image the first one reads 0. No window is copied
+It is written as that: two Reindexes, a product, a sum; outside the image the first one reads 0. No window is copied
 here. `ir/conv_pattern.py` recognises the sum, and both of its gradients, and one of several algorithms computes it.
 
 The algorithms take float32 and float64, so other numbers come as these:
@@ -119,7 +119,7 @@ def convolution(
 def _loops(
     name: str, image: Shape, weight: Shape, stride: Numbers, dilation: Numbers, padding: Pairs, groups: int
 ) -> tuple[Reindex, Reindex, ReindexReduce]:
-    """Loops (n, o, c, taps..., places...); with groups (n, g, o, c, ...), where o and c count inside of one."""
+    """Loops (n, o, c, taps..., places...); with groups (n, g, o, c, ...), where o and c count inside one."""
     (batch, _, *lengths), (outs, ins, *kernel) = image, weight
     padded = tuple(n + sum(around) for n, around in zip(lengths, padding, strict=True))
     out, ways = places(padded, tuple(kernel), stride, dilation), len(kernel)
@@ -190,7 +190,8 @@ def check_groups(groups: Any, *channels: int) -> int:
     parts = whole("conv", "groups", groups)
     if parts < 1 or any(c % parts for c in channels):
         raise ArgumentError(
-            "groups divide the channels of input and output", f"groups {groups} for {' and '.join(map(str, channels))}"
+            "groups must divide the input and output channels",
+            f"groups {groups} for {' and '.join(map(str, channels))}",
         )
     return parts
 
@@ -210,7 +211,7 @@ def add_bias(name: str, out: Var, bias: Any) -> Var:
 def _check_weight(name: str, image: Shape, weight: Shape, groups: int) -> None:
     if image[1] // groups != weight[1]:
         raise ShapeError(
-            f"{name} multiplies all input channels of a group with as many weights",
+            f"{name} needs one weight for each input channel of a group",
             f"{image[1]} channels in {groups} group(s), weights for {weight[1]}",
             f"weights of shape {(weight[0], image[1] // groups, *weight[2:])}",
         )

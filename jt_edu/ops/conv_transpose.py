@@ -44,7 +44,7 @@ def conv_transpose2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
     dilation: Any = 1,
 ) -> Var:  # fmt: skip
-    """Transposed convolution: makes images larger where a convolution of the same numbers makes them smaller.
+    """Transposed convolution: enlarges images where a convolution with the same settings makes them smaller.
 
     Args:
         x: (n, c, h, w), or (c, h, w) for a single image.
@@ -131,7 +131,7 @@ def _loops(
     name: str, image: Shape, weight: Shape, out: Shape, stride: Numbers, padding: Numbers, dilation: Numbers,
     groups: int,
 ) -> tuple[Reindex, Reindex, ReindexReduce]:  # fmt: skip
-    """Loops (n, c, o, taps..., places...); with groups (n, g, c, o, ...), where c and o count inside of one."""
+    """Loops (n, c, o, taps..., places...); with groups (n, g, c, o, ...), where c and o count inside one."""
     (batch, ins, *at), (_, outs, *kernel) = image, weight
     parts, ways = () if groups == 1 else (groups,), len(kernel)
     n, *g, c, o = (counter(k) for k in range(3 + len(parts)))

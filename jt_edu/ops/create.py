@@ -47,7 +47,7 @@ def array64(data: Any, dtype: Any = None) -> Var:
 
 
 def from_numpy(data: np.ndarray[Any, Any]) -> Var:
-    """A Var that shares the memory of a NumPy array: kernels that run later read what was written to it by then.
+    """A Var that shares the memory of a NumPy array: kernels that run later see what was written to it in the meantime.
 
     A graph that has not run yet therefore sees the new numbers, and what has run stays what it is. `a += 1` writes to
     the array; `a = a + 1` makes another one, which the Var does not know. Nothing is ever written to the array by us.
@@ -128,7 +128,7 @@ def _dtype_last(arguments: tuple[Any, ...], dtype: Any) -> Any:
 
 @makes
 def empty(*shape: Any, dtype: Any = float32) -> Var:
-    """Room for numbers; it holds zeros, so that nothing depends on what was in memory before.
+    """An array to fill in; it holds zeros, so that nothing depends on what was in memory before.
 
     Example:
         >>> empty(2, 2).shape
@@ -139,7 +139,7 @@ def empty(*shape: Any, dtype: Any = float32) -> Var:
 
 @makes
 def empty_like(x: Any, dtype: Any = None) -> Var:
-    """Room for numbers in the shape of x; it holds zeros.
+    """An array of the shape of x to fill in; it holds zeros.
 
     Example:
         >>> empty_like(ones(2)).shape
@@ -200,7 +200,7 @@ def index(shape: Any, dim: int, dtype: Any = int64) -> Var:
 
 @makes
 def arange(start: Any = None, end: Any = None, step: Any = 1, dtype: Any = None) -> Var:
-    """start, start + step, ... up to but not including `end`; one of the two alone is the end, and the start is 0.
+    """start, start + step, ... up to but not including `end`; a single argument is the end, and the start is 0.
 
     Example:
         >>> arange(2, 8, 3).numpy()
@@ -226,7 +226,7 @@ def _plain(value: Any) -> Any:
 
 @makes
 def linspace(start: float, end: float, steps: int = 50, dtype: Any = float32, *, endpoint: bool = True) -> Var:
-    """`steps` numbers at equal distances, from `start` to `end` inclusive, or exclusive without the endpoint.
+    """`steps` numbers at equal distances, from `start` to `end`, which is included unless `endpoint=False`.
 
         out[k] = start + k * (end - start) / (steps - 1)
 
@@ -271,7 +271,9 @@ def geomspace(start: float, end: float, steps: int = 50, dtype: Any = float32, *
     """
     first, last = (float(number("geomspace", n, _plain(v))) for n, v in (("start", start), ("end", end)))
     if not first * last > 0:
-        raise ArgumentError("geomspace goes between numbers of one sign, not 0", f"{start} to {end}", "linspace")
+        raise ArgumentError(
+            "geomspace needs two numbers of the same sign, neither of them 0", f"{start} to {end}", "linspace"
+        )
     share = _evenly("geomspace", 0.0, 1.0, steps, endpoint)
     values = full((), last / first, float64) ** share * first
     return leaf(values.where_not(share == 1.0, last).cast(dtype).detach())
@@ -291,7 +293,7 @@ def eye(n: int, m: int | None = None, dtype: Any = float32, *, k: int = 0) -> Va
 
 @makes
 def identity(n: int, dtype: Any = float32) -> Var:
-    """The square matrix that changes nothing.
+    """The identity matrix.
 
     Example:
         >>> identity(2).tolist()

@@ -272,7 +272,9 @@ def linear_recurrence(a: Any, b: Any, dim: int = -1) -> Var:
     """
     u, v = as_floats(as_var(a)), as_floats(as_var(b))
     if u.shape != v.shape:
-        raise ShapeError("linear_recurrence takes a and b of one shape", f"{u.shape} and {v.shape}", "a.broadcast_to")
+        raise ShapeError(
+            "linear_recurrence takes a and b of the same shape", f"{u.shape} and {v.shape}", "a.broadcast_to"
+        )
     axis = one_axis("linear_recurrence", dim, u.ndim)
     dtype = promote(u.dtype, v.dtype)
     rows = _recurrence(as_rows(u.cast(dtype), (axis,)), as_rows(v.cast(dtype), (axis,)))

@@ -27,7 +27,7 @@ def cdist(x: Any, y: Any, p: float = 2.0) -> Var:
     a, b = _floats("cdist", x), _floats("cdist", y)
     if min(a.ndim, b.ndim) < 2 or a.shape[-1] != b.shape[-1]:
         raise ShapeError(
-            "cdist takes rows of one length, (..., n, k) and (..., m, k)", f"shapes {a.shape} and {b.shape}"
+            "cdist takes rows of the same length, (..., n, k) and (..., m, k)", f"shapes {a.shape} and {b.shape}"
         )
     order, apart = number("cdist", "p", p, 0), a.unsqueeze(-2) - b.unsqueeze(-3)
     return norm(apart, order, -1) if a.shape[-1] else sum(apart, -1)  # the same places have no largest difference

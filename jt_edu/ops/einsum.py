@@ -59,7 +59,7 @@ def einsum(subscripts: Any, *operands: Any) -> Var:
     else:
         parts, result, arrays = _from_lists((subscripts, *operands))
     if len(parts) != len(arrays):
-        raise ArgumentError(f"einsum of {len(parts)} parts takes as many arrays", f"{len(arrays)}: {subscripts!r}")
+        raise ArgumentError(f"einsum of {len(parts)} parts takes that many arrays", f"{len(arrays)}: {subscripts!r}")
     terms = [_spread(as_var(a), part) for a, part in zip(arrays, parts, strict=True)]
     out = _result(terms, parts, result)
     _check_lengths(terms)
@@ -133,7 +133,7 @@ def _result(terms: list[Term], parts: list[Letters], result: Letters | None) -> 
     twice = [c for c, n in Counter(result).items() if n > 1]
     if wrong or twice:
         raise ArgumentError(
-            "each letter of einsum's result stands there once, and in an array",
+            "each letter of einsum's result appears there once, and in one of the arrays",
             f"{(wrong + twice)[0]!r} in {_text(result)!r}",
             f"'->{_text(tuple(c for c in dict.fromkeys(result) if c not in wrong))}'",
         )
@@ -153,7 +153,7 @@ def _check_lengths(terms: list[Term]) -> None:
             if inside.setdefault(c, n) != n or (n != 1 and lengths.get(c, 1) not in (1, n)):
                 other = inside[c] if inside[c] != n else lengths[c]
                 raise ShapeError(
-                    "einsum needs axes of one letter to be of one length",
+                    "einsum needs axes with the same letter to have the same length",
                     f"{other} and {n} for {_text(c if isinstance(c, tuple) else (c,))!r}",
                     "another letter for one of the two, or letters in the order of the array's axes",
                 )  # fmt: skip

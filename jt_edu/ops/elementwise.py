@@ -184,7 +184,7 @@ def positive(x: Any) -> Var:
     """
     v = as_var(x)
     if v.dtype is bool_:
-        raise DtypeError("positive does not know bools (as in NumPy)", f"dtype {v.dtype}", "x.int()")
+        raise DtypeError("positive does not accept bools (as in NumPy)", f"dtype {v.dtype}", "x.int()")
     return v
 
 
@@ -212,7 +212,7 @@ def rad2deg(x: Any) -> Var:
 
 @method
 def lerp(start: Any, end: Any, weight: Any) -> Var:
-    """A place on the way from start to end: start + weight * (end - start), and exactly `end` where the weight is 1.
+    """Linear interpolation: start + weight * (end - start), and exactly `end` where the weight is 1.
 
         end - (1 - weight) * (end - start)               from weight 1/2 on, so that no end is missed by rounding
         (1 - weight) * start + weight * end              where they have different signs: their distance may overflow
@@ -264,7 +264,7 @@ def clamp(
     x: Any, min_v: Any = None, max_v: Any = None, *, min: Any = None, max: Any = None, a_min: Any = None,
     a_max: Any = None,
 ) -> Var:  # fmt: skip
-    """x, no smaller than the lower bound and no larger than the upper one; outside, the gradient is 0. nan bounds all.
+    """x limited to a lower and an upper bound; outside them the gradient is 0. A bound of nan gives nan.
 
     Args:
         x: any shape.
@@ -341,7 +341,9 @@ def where(cond: Any, x: Any = None, y: Any = None) -> Any:
     if x is None and y is None:
         return as_var(cond).nonzero(as_tuple=True)
     if x is None or y is None:
-        raise ArgumentError("where needs x and y, or none of them", f"x={short(x)}, y={short(y)}", "where(cond, x, y)")
+        raise ArgumentError(
+            "where needs both x and y, or neither of them", f"x={short(x)}, y={short(y)}", "where(cond, x, y)"
+        )
     a = beside(x, y)
     b, condition = as_var(y, a.dtype), as_var(cond)
     broadcast_shape("where", condition.shape, a.shape, b.shape)

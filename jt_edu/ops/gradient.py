@@ -109,7 +109,7 @@ def detach(x: Var) -> Var:
         twin = same("detach", node)
     twin.tracked = False
     out = Var._of(follow(twin, node))
-    if twin.pending and node.tracked and capture is None:  # a captured step answers with what it returns
+    if twin.pending and node.tracked and capture is None:  # a captured step returns what it returns
         ride_along((out,))
     return out
 
@@ -144,7 +144,7 @@ def why_no_grad(target: Var, loss: Var) -> str:
 
 
 def set_grad_enabled(mode: bool) -> GradMode:
-    """Let Vars that are made from now on take part in gradients, or not; in a `with` statement up to its end.
+    """Switch gradients on or off for Vars made from now on; in a `with` statement, until its end.
 
     Example:
         >>> with set_grad_enabled(False):
@@ -156,7 +156,7 @@ def set_grad_enabled(mode: bool) -> GradMode:
 
 
 class GradMode:
-    """What `set_grad_enabled` answers: it puts back what was before at the end of a `with`, or decorates a function.
+    """What `set_grad_enabled` returns: it puts back what was before at the end of a `with`, or decorates a function.
 
     Example:
         >>> @set_grad_enabled(False)
@@ -184,7 +184,7 @@ class GradMode:
 
 
 class Function:
-    """An operator with a gradient of one's own: `execute` computes, `grad` answers one gradient per input.
+    """An operator with your own gradient: `execute` computes, `grad` returns one gradient per input.
 
     What `grad` needs may be kept on `self`, for each call apart. Jittor's form; None stands for "no gradient". Inputs
     that are no Vars may be left out of the answer, or have None there. Outputs that are no Vars are handed on as they
@@ -274,17 +274,17 @@ class Function:
         if len(parts) == len(shapes) > len(wanted):  # PyTorch's way: one for each input, None for what is no Var
             pairs = list(zip(shapes, parts, strict=True))
             if any(shape is None and part is not None for shape, part in pairs):
-                raise GradientError(f"{name} answers None for an input that is no Var", "a gradient for it")
+                raise GradientError(f"{name} returns None for an input that is not a Var", "a gradient for it")
             parts = [part for shape, part in pairs if shape is not None]
         if len(parts) != len(wanted):
-            asked = f"{name} answers with one gradient (or None) for each Var that execute was given"
+            asked = f"{name} returns one gradient (or None) for each Var that execute was given"
             raise GradientError(asked, f"{len(parts)} for {len(wanted)}" + ", None" * (answer is None))
         for shape, part in zip(wanted, parts, strict=True):
             if part is not None and not isinstance(part, Var):
-                raise GradientError(f"{name} answers with Vars, or None", type(part).__name__, "jt.array(...)")
+                raise GradientError(f"{name} returns Vars or None", type(part).__name__, "jt.array(...)")
             if part is not None and part.shape != shape:
                 found = f"{part.shape} for an input of {shape}"
-                raise GradientError(f"{name} answers with gradients of the shapes of its inputs", found)
+                raise GradientError(f"{name} returns gradients with the shapes of its inputs", found)
         return parts
 
 

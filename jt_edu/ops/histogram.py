@@ -90,7 +90,7 @@ def histogram(
     Args:
         bins: how many equal ones, or their edges.
         range: (from, to) of equal bins; by default from the smallest to the largest number. Outside is not counted.
-        weights: of the shape of x; sums of them in place of counts.
+        weights: of the shape of x; sums of them instead of counts.
         density: divide, so that the area is 1.
 
     Example:
@@ -116,7 +116,7 @@ def _edges(x: Var, bins: Any, limits: Any) -> Var:
     if not isinstance(bins, (int, float, str)) and as_var(bins).ndim:
         edges = as_var(bins)
         if edges.ndim != 1 or len(edges) < 2 or not bool(all(edges[1:] >= edges[:-1]).item()):
-            raise ArgumentError("the edges of bins rise, and are two or more", f"{edges.tolist()}")
+            raise ArgumentError("bins need two or more edges, in rising order", f"{edges.tolist()}")
         return edges
     n = whole("histogram", "bins", bins, 1, 1 << 60)
     low, high = _limits(x, limits)
@@ -137,5 +137,5 @@ def _limits(x: Var, limits: Any) -> tuple[Var, Var]:
     except (TypeError, ValueError):
         raise ArgumentError("a range is two numbers", short(limits), "(0, 1)") from None
     if not low <= high or high - low == float("inf"):
-        raise ArgumentError("a range rises from one number to another", f"({low}, {high})", "(0, 1)")
+        raise ArgumentError("a range goes from a smaller number to a larger one", f"({low}, {high})", "(0, 1)")
     return Var(low, dtype), Var(high, dtype)

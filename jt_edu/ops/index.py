@@ -66,7 +66,7 @@ def _read(v: Var, key: Any) -> Var:
 
 
 def setitem(x: Var, key: Any, value: Any) -> None:
-    """x[key] = value, NumPy's assignment; positions that are named twice keep the value named last.
+    """x[key] = value, NumPy's assignment; a position that is named twice keeps the last value.
 
     `x[0]` is a Var of its own: `x[0][1] = 5`, or writing to `x.reshape(6)`, changes nothing that is left, and warns.
 
@@ -159,7 +159,7 @@ method(setitem, "__setitem__")
 @template
 @same_words
 def gather(x: Any, dim: int, index: Any) -> Var:
-    """out[i, j] = x[index[i, j], j] for dim 0, and so on: one position along `dim` for each element of the answer.
+    """out[i, j] = x[index[i, j], j] for dim 0, and so on: one position along `dim` for each element of the result.
 
     Example:
         >>> gather(array([[1, 2], [3, 4]]), 1, array([[1], [0]])).numpy()

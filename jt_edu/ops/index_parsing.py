@@ -23,14 +23,14 @@ from jt_edu.ops.nonzero import nonzero
 from jt_edu.variable.var import Var, as_var
 
 FEW = 256  # positions on an axis that are worth a plan of their own, each of them
-TIMES = 4  # that slices of one length may begin elsewhere than in the runs before, and be worth a new plan
+TIMES = 4  # that slices of the same length may begin elsewhere than in the runs before, and be worth a new plan
 LENGTHS = 4096  # of slices, and brackets, that are remembered
 PLAIN = {int, type(None), type(Ellipsis)}  # in brackets, beside slices and arrays of positions
 
 
 @dataclass(frozen=True)
 class Brackets:
-    """What brackets mean: the shape they answer with, one index per axis of x, and the index arrays they read."""
+    """What brackets mean: the shape they return, one index per axis of x, and the index arrays they read."""
 
     shape: Shape
     where: tuple[Index, ...]
@@ -75,7 +75,7 @@ def _expand(x: Var, key: tuple[Any, ...]) -> list[Any]:
     if used > x.ndim:
         raise RangeError(f"a Var with {x.ndim} axes takes up to {x.ndim} indices", f"{used}", f"{used - x.ndim} fewer")
     if sum(p is Ellipsis for p in parts) > 1:
-        raise ArgumentError("brackets hold one ... at most", f"{sum(p is Ellipsis for p in parts)}", "x[..., 0]")
+        raise ArgumentError("brackets take at most one ...", f"{sum(p is Ellipsis for p in parts)}", "x[..., 0]")
     at = next((n for n, p in enumerate(parts) if p is Ellipsis), len(parts))
     full = [slice(None)] * (x.ndim - used)
     expanded = parts[:at] + full + parts[at + 1 :]
@@ -89,7 +89,9 @@ def _check_masks(x: Var, parts: list[Any], masks: dict[int, Shape]) -> None:
         mask = masks.get(k, ())
         wanted = x.shape[axis : axis + len(mask)]
         if len(mask) > len(wanted) or any(n not in (0, m) for n, m in zip(mask, wanted, strict=True)):  # 0: as in NumPy
-            raise RangeError("a mask is as long as the axes that it stands for", f"a mask of shape {mask} for {wanted}")
+            raise RangeError(
+                "a mask has the shape of the axes that it selects from", f"a mask of shape {mask} for {wanted}"
+            )
         axis += p is not None and not isinstance(p, bool)
 
 
@@ -132,7 +134,7 @@ def _slice(part: slice, length: int, axis: int) -> tuple[Index, int]:
     try:
         start, stop, step = part.indices(length)
     except (TypeError, ValueError) as error:
-        raise ArgumentError("a slice is made of whole numbers, its step is not 0", f"{part}", "x[1:5:2]") from error
+        raise ArgumentError("a slice is made of whole numbers, and its step is not 0", f"{part}", "x[1:5:2]") from error
     n = len(range(start, stop, step))
     step = step if n > 1 else 1
     here: Index = counter(axis)

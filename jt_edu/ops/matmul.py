@@ -81,7 +81,7 @@ method(lambda x, y: x.become(matmul(x, y)), "__imatmul__")
 
 @method
 def mm(x: Any, y: Any) -> Var:
-    """The product of two matrices, (i, k) and (k, j), and of nothing else.
+    """The product of exactly two matrices, (i, k) and (k, j).
 
     Example:
         >>> mm(ones((2, 3)), ones((3, 4))).shape
@@ -91,7 +91,7 @@ def mm(x: Any, y: Any) -> Var:
 
 
 def _ranks(name: str, sentence: str, *operands: tuple[Any, int]) -> list[Var]:
-    """Vars of fixed ranks, for those who want an error in place of a broadcast."""
+    """Vars of fixed ranks, for those who want an error instead of a broadcast."""
     found = [as_var(value) for value, _ in operands]
     if any(v.ndim != rank for v, (_, rank) in zip(found, operands, strict=True)):
         raise ShapeError(f"{name} takes {sentence}", f"shapes {' and '.join(str(v.shape) for v in found)}", "jt.matmul")

@@ -52,7 +52,7 @@ def meshgrid(*vars: Any, indexing: str = "ij") -> tuple[Var, ...]:
 
 @makes
 def indices(dimensions: Sequence[int], dtype: Any = int64) -> Var:
-    """The loop counters of a shape, one below the other: out[k, i0, i1, ...] = i_k.
+    """The loop counters of a shape, stacked: out[k, i0, i1, ...] = i_k.
 
     Example:
         >>> indices((2, 2)).tolist()
@@ -65,7 +65,7 @@ def indices(dimensions: Sequence[int], dtype: Any = int64) -> Var:
 
 
 def cartesian_prod(*vars: Any) -> Var:
-    """Every combination of one element from each, a row each; with one Var, the Var.
+    """Every combination of one element from each Var, one per row; a single Var is returned as it is.
 
     Example:
         >>> cartesian_prod(array([1, 2]), array([5, 6])).tolist()
@@ -80,7 +80,7 @@ def cartesian_prod(*vars: Any) -> Var:
 
 
 def combinations(x: Any, r: int = 2, with_replacement: bool = False) -> Var:
-    """Every choice of r elements of x, in the order of x, a row each.
+    """Every choice of r elements of x, in the order of x, one per row.
 
     Args:
         with_replacement: whether an element may be chosen again.

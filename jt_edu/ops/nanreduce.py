@@ -36,14 +36,14 @@ __all__ = ["nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "
 
 
 def without_nan(x: Var, value: float) -> Var:
-    """x, with `value` in place of nan."""
+    """x, with `value` instead of nan."""
     return x.where_not(x.apply(f.ISNAN), value) if x.dtype.is_float else x
 
 
 @method
 @same_words
 def nansum(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
-    """Sum of what is not nan; 0 if all is.
+    """Sum of the numbers that are not nan; 0 if all are.
 
     Example:
         >>> nansum(array([1.0, math.nan, 2.0])).item()
@@ -56,7 +56,7 @@ def nansum(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) ->
 @method
 @same_words
 def nanprod(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
-    """Product of what is not nan; 1 if all is.
+    """Product of the numbers that are not nan; 1 if all are.
 
     Example:
         >>> nanprod(array([3.0, math.nan, 2.0])).item()
@@ -69,7 +69,7 @@ def nanprod(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -
 @method
 @same_words
 def nanmean(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
-    """Mean of what is not nan; nan if all is.
+    """Mean of the numbers that are not nan; nan if all are.
 
     Example:
         >>> nanmean(array([1.0, math.nan, 2.0])).item()
@@ -92,7 +92,7 @@ def _how_many(x: Var, dim: Any, keep: bool) -> Var:
 def nanvar(
     x: Any, dim: Any = None, keepdim: bool = False, unbiased: bool = False, *, correction: Any = None, ddof: Any = None
 ) -> Var:
-    """Variance of what is not nan; the arguments are those of `var`. nan where no more is left than the correction.
+    """Variance of the numbers that are not nan; arguments as in `var`. nan where too few numbers are left.
 
     Example:
         >>> nanvar(array([1.0, math.nan, 3.0])).item()
@@ -132,7 +132,7 @@ def nanstd(
 @method
 @same_words
 def nanmax(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
-    """Largest of what is not nan; nan if all is.
+    """Largest of the numbers that are not nan; nan if all are.
 
     Example:
         >>> nanmax(array([1.0, math.nan, 2.0])).item()
@@ -145,7 +145,7 @@ def nanmax(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
 @method
 @same_words
 def nanmin(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
-    """Smallest of what is not nan; nan if all is.
+    """Smallest of the numbers that are not nan; nan if all are.
 
     Example:
         >>> nanmin(array([1.0, math.nan, 2.0])).item()

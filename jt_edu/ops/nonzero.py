@@ -62,7 +62,7 @@ def nonzero(x: Any, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0: one row each, (n, axes of x).
 
     Args:
-        as_tuple: answer one array for each axis of x in place of rows, as NumPy's nonzero does; fit for brackets.
+        as_tuple: answer one array for each axis of x instead of rows, as NumPy's nonzero does; fit for brackets.
 
     Example:
         >>> nonzero(array([[0, 5], [6, 0]])).tolist()
@@ -70,7 +70,7 @@ def nonzero(x: Any, as_tuple: bool = False) -> Any:
     """
     v, apart = as_var(x), yes_or_no("nonzero", "as_tuple", as_tuple)
     if apart and v.ndim == 0:
-        raise ArgumentError("nonzero answers one array for each axis", f"shape {v.shape}", "jt.atleast_1d(x)")
+        raise ArgumentError("nonzero returns one array for each axis", f"shape {v.shape}", "jt.atleast_1d(x)")
     found = positions(v)
     each = _along_axes(found, v.shape)
     if apart:
@@ -125,7 +125,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Var, ...]:
     """Row-major numbers as an index for each axis of an array of `shape`.
 
     Raises:
-        RangeError: a number outside of the array, when it is computed.
+        RangeError: a number outside the array, when it is computed.
 
     Example:
         >>> [i.tolist() for i in unravel_index(array([5, 2]), (2, 3))]

@@ -51,13 +51,13 @@ def pad(x: Any, widths: Any, mode: str = "constant", value: float = 0) -> Var:
     v = as_var(x)
     pairs, show = _pairs(v, widths), MODES[choice("pad", "mode", mode, tuple(MODES))]
     if show is not None and value != 0:
-        raise ArgumentError("only a constant border is made of a value", f"value {value} for mode {mode!r}")
+        raise ArgumentError("only a constant border takes a value", f"value {value} for mode {mode!r}")
     if show is _wrap and any(min(p) < 0 < max(p) for p in pairs):  # the other end is that of what was left
         v = pad(v, [(min(a, 0), min(b, 0)) for a, b in pairs])
         pairs = [(max(a, 0), max(b, 0)) for a, b in pairs]
     shape = tuple(n + a + b for n, (a, b) in zip(v.shape, pairs, strict=True))
     if any(n < 0 for n in shape):
-        raise ShapeError("cropping leaves at least nothing", f"widths {widths} for shape {v.shape}")
+        raise ShapeError("cropping removes at most what there is", f"widths {widths} for shape {v.shape}")
     check_room("pad", shape)
     moved = [counter(k) - size(a) if a else counter(k) for k, (a, _) in enumerate(pairs)]
     if show is None:

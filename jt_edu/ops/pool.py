@@ -2,7 +2,7 @@
 
     out[n, c, y, x] = reduce over ky, kx of   input[n, c, y*s + ky*d - p, x*s + kx*d - p]
 
-A Reindex with the window's taps as further axes, then a reduction over those axes; outside of the image maximum reads
+A Reindex with the window's taps as further axes, then a reduction over those axes; outside the image maximum reads
 -inf and the sum reads 0. One text for images of one, two and three directions: `(n, c, *plane)`, or `(c, *plane)` for
 a single image.
 """
@@ -67,7 +67,7 @@ def windows(
         _places(n + 2 * p - r, s, n + p, ceil_mode) for n, p, r, s in zip(plane, around, reach, step, strict=True)
     )
     if min(out) < 1:
-        raise ShapeError("the window fits into the padded image", f"a kernel of {reach} for {plane}", "padding")
+        raise ShapeError("the window must fit into the padded image", f"a kernel of {reach} for {plane}", "padding")
     return Windows(kernel, step, around, spread, out)
 
 
@@ -127,7 +127,7 @@ def _first_extremum(seen: Shape, reducer: str, dims: int) -> ReindexReduce:
 
 
 def start_of(name: str, reducer: str, x: Var) -> float:
-    """What a maximum or minimum begins with, and reads outside of the image."""
+    """What a maximum or minimum begins with, and reads outside the image."""
     if x.dtype.kind == "c":
         raise DtypeError(f"{name} needs numbers that have an order", f"dtype {x.dtype}", "x.abs()")
     return REDUCERS[reducer].start(x.dtype)
@@ -152,7 +152,7 @@ def pool(
         look = _look(image.shape, w, start_of(who, op, image))
         return extremum(image, look, op, dims, return_indices)
     if return_indices:
-        raise ArgumentError("only a maximum or a minimum stands somewhere", f"return_indices=True with op={op!r}")
+        raise ArgumentError("only a maximum or a minimum has a position", f"return_indices=True with op={op!r}")
     if op == "add":
         total = image.cast(sum_of(image.dtype))
         return reduce_taps(view(total, _look(image.shape, w, 0)), "add", dims)

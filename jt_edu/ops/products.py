@@ -30,7 +30,7 @@ __all__ = ["cross", "dot", "inner", "kron", "outer", "tensordot", "trilinear", "
 
 @method
 def dot(x: Any, y: Any) -> Var:
-    """Sum over the last axis of x and the last but one (of a vector: the only) of y; a number multiplies everything.
+    """Sum over the last axis of x and the second-last axis of y (or its only one); a number multiplies everything.
 
     For vectors it is the scalar product, for matrices `matmul`; of larger arrays it pairs every row with every column.
 
@@ -85,7 +85,7 @@ def vecdot(x: Any, y: Any, dim: int = -1) -> Var:
     a, b = as_var(x), as_var(y)
     k, m = axis_of("vecdot", dim, a.ndim), axis_of("vecdot", dim, b.ndim)
     if a.shape[k] != b.shape[m]:
-        raise ShapeError(f"vecdot needs vectors of one length along axis {dim}", f"shapes {a.shape} and {b.shape}")
+        raise ShapeError(f"vecdot needs vectors of the same length along axis {dim}", f"shapes {a.shape} and {b.shape}")
     dtype = contracted(promote(a.dtype, b.dtype))
     product = a.cast(dtype).conj() * b.cast(dtype)
     return reduced(product, "vecdot", "add", axis_of("vecdot", dim, product.ndim), False)
@@ -191,7 +191,7 @@ def cross(x: Any, y: Any, dim: int = -1) -> Var:
 
 @lru_cache(maxsize=1 << 10)
 def _turned(shape: Shape, axis: int, by: int) -> Reindex:
-    """Element k + by of a circle of three, in place of element k."""
+    """Element k + by of a circle of three, instead of element k."""
     where = tuple((counter(k) + by) % 3 if k == axis else counter(k) for k in range(len(shape)))
     return reindex("turn", shape, shape, where)
 

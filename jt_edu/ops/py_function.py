@@ -135,7 +135,7 @@ def _fill(work: Work, data: dict[str, Any], boxes: tuple[Box, ...]) -> list[Any]
     work(np, data)
     for array, (shape, _) in zip(made, boxes, strict=True):
         if np.shape(array) != shape:
-            raise ShapeError(f"numpy_code fills an output of shape {shape}", f"shape {np.shape(array)} in its place")
+            raise ShapeError(f"numpy_code fills an output of shape {shape}", f"shape {np.shape(array)} instead")
     return made
 
 

@@ -40,7 +40,7 @@ BETWEEN: dict[str, tuple[float, float]] = {
     "median_unbiased": (1 / 3, 1 / 3),
     "normal_unbiased": (3 / 8, 3 / 8),
 }
-# The same, for those that answer with one of the numbers, or with the middle of two.
+# The same, for those that return one of the numbers, or the middle of two.
 AT: dict[str, Callable[[Var, Var], Var]] = {
     "lower": lambda n, q: ((n - 1) * q).apply(f.FLOOR),
     "higher": lambda n, q: ((n - 1) * q).apply(f.CEIL),
@@ -55,7 +55,7 @@ AT: dict[str, Callable[[Var, Var], Var]] = {
 @method
 @same_words
 def median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The middle number; of an even count the lower of the middle two, as in PyTorch. nan if there is one.
+    """The middle number; of an even count the lower of the middle two, as in PyTorch. nan if any number is nan.
 
     `quantile(x, 0.5)` is the mean of the middle two, which is NumPy's median.
 
@@ -74,7 +74,7 @@ def median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
 @method
 @same_words
 def nanmedian(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The median of what is not nan; nan if all is.
+    """Median of the numbers that are not nan; nan if all are.
 
     Example:
         >>> nanmedian(array([4.0, math.nan, 3.0, 1.0])).item()
@@ -112,7 +112,7 @@ def _count(rows: Var) -> Var:
 def quantile(
     x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", *, method: Any = None
 ) -> Var:
-    """The number below which the share q of the numbers lies; nan if there is one.
+    """The number below which a fraction q of the numbers lies; nan if any number is nan.
 
     Args:
         q: a share from 0 to 1, or several; they become the first axes of the answer.
@@ -176,7 +176,7 @@ def _share(q: Any, whole: int) -> Var:
     given = q.detach().cast(float64) if isinstance(q, Var) else Var(q, float64).detach()
     numbers = given.numpy()
     if isinstance(q, (bool, np.bool_)):
-        raise ArgumentError("a quantile takes a share, a number from 0 to 1", f"q={q}", "keepdim=True, by its name")
+        raise ArgumentError("a quantile takes q as a number from 0 to 1", f"q={q}", "keepdim=True, by its name")
     if not ((numbers >= 0) & (numbers <= whole)).all():
         raise RangeError(f"quantiles lie from 0 to {whole}", f"q={numbers.tolist()}")
     return given / whole

@@ -155,7 +155,7 @@ def permutation(x: Any) -> Var:
 
 @method
 def multinomial(weights: Any, num_samples: int, replacement: bool = False) -> Var:
-    """Numbers of outcomes, drawn with probabilities in proportion to `weights`.
+    """Indices of outcomes, drawn with probabilities in proportion to `weights`.
 
     Args:
         weights: (outcomes,) or (rows, outcomes), not negative; each row has a sum above 0.
@@ -207,7 +207,7 @@ def exponential_like(x: Var, rate: float = 1.0) -> Var:
 
 @makes
 def exponential(rate: float = 1.0, size: Any = (), dtype: Any = "float32") -> Var:
-    """Times of waiting for something that happens `rate` times per unit of time: density rate * exp(-rate * x).
+    """Waiting times for an event that happens `rate` times per unit of time: density rate * exp(-rate * x).
 
     Example:
         >>> exponential(2.0, (3,)).shape
@@ -218,7 +218,7 @@ def exponential(rate: float = 1.0, size: Any = (), dtype: Any = "float32") -> Va
 
 
 def bernoulli(p: Any) -> Var:
-    """1 with probability p, else 0, in the dtype of p. A p outside of 0 to 1 raises when it is drawn.
+    """1 with probability p, else 0, in the dtype of p. A p outside 0 to 1 raises when it is drawn.
 
     Example:
         >>> bernoulli(array([0.0, 1.0])).numpy()

@@ -3,7 +3,7 @@
     sum, mean, prod, max, min, any, all, var, std, argmax, argmin, norm
 
 `dim`, `dims` and `axis` mean the same, so do `keepdim` and `keepdims`; without them everything is reduced to shape ().
-`max(x, dim)` answers with the values alone, as Jittor does; the positions are `argmax(x, dim)`.
+`max(x, dim)` returns the values alone, as Jittor does; the positions are `argmax(x, dim)`.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def count_of(x: Var, axes: Any, name: str) -> int:
 @template
 @same_words
 def max(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
-    """Largest number along axes; nan if there is one. Equal largest numbers share the gradient. `amax` is the same.
+    """Largest number along axes; nan if any is nan. Equal largest numbers share the gradient. `amax` is the same.
 
     Example:
         >>> max(array([[1, 5], [7, 2]]), dims=1).numpy()
@@ -129,7 +129,7 @@ def max(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
 
 def _extremum(x: Var, name: str, reducer: str, axes: Any, keep: bool) -> Var:
     if isinstance(axes, Var) and axes.ndim:
-        raise ArgumentError(f"{name} looks through one Var", "a second one", f"jt.{reducer}(x, y)")
+        raise ArgumentError(f"{name} takes one Var", "a second one", f"jt.{reducer}(x, y)")
     check_order(name, x)
     if count_of(x, axes, name) == 0:
         raise ShapeError(f"{name} of nothing is not a number", f"shape {x.shape}, axes {axes}", "a Var with elements")
@@ -140,7 +140,7 @@ def _extremum(x: Var, name: str, reducer: str, axes: Any, keep: bool) -> Var:
 @template
 @same_words
 def min(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
-    """Smallest number along axes; nan if there is one. Equal smallest numbers share the gradient. `amin` is the same.
+    """Smallest number along axes; nan if any is nan. Equal smallest numbers share the gradient. `amin` is the same.
 
     Example:
         >>> min(array([[1, 5], [7, 2]])).item()

@@ -34,7 +34,7 @@ def repeat(x: Any, *times: Any) -> Var:
     """
     v, counts = as_var(x), tuple(whole("repeat", "times", c) for c in varargs(times))
     if any(c < 0 for c in counts):
-        raise ArgumentError("repeat counts are not negative", f"{counts}")
+        raise ArgumentError("repeat counts must not be negative", f"{counts}")
     rank = max(len(counts), v.ndim)
     return _repeated(reshape(v, (1,) * (rank - v.ndim) + v.shape), (1,) * (rank - len(counts)) + counts)
 
@@ -69,7 +69,7 @@ def repeat_interleave(x: Any, repeats: Any, dim: Any = None) -> Var:
         v, named = reshape(v, -1), 0
     at, counts = axis_of("repeat_interleave", named, v.ndim), as_var(repeats)
     if counts.dtype.kind not in "iub" and counts.size:
-        raise DtypeError("repeat_interleave takes whole numbers of times", f"dtype {counts.dtype}", "times.int64()")
+        raise DtypeError("repeat_interleave takes repeats as whole numbers", f"dtype {counts.dtype}", "times.int64()")
     if counts.size == 1:
         return _evenly(v, at, int(counts.item()))
     if counts.shape != (v.shape[at],):
@@ -81,7 +81,7 @@ def repeat_interleave(x: Any, repeats: Any, dim: Any = None) -> Var:
 
 def _evenly(x: Var, at: int, times: int) -> Var:
     if times < 0:
-        raise ArgumentError("repeat counts are not negative", f"{times}")
+        raise ArgumentError("repeat counts must not be negative", f"{times}")
     shape = (*x.shape[:at], x.shape[at] * times, *x.shape[at + 1 :])
     where = tuple(counter(k) // size(max(times, 1)) if k == at else counter(k) for k in range(x.ndim))
     return view(x, reindex("repeat_interleave", x.shape, shape, where))
@@ -101,7 +101,7 @@ def kernel(lo, hi, counts, out):
 def _unevenly(x: Var, at: int, counts: Var) -> Var:
     """Look each slice up at the position that is written as often as it counts."""
     if counts.size and counts.min().item() < 0:
-        raise ArgumentError("repeat counts are not negative", f"{counts.min().item()}")
+        raise ArgumentError("repeat counts must not be negative", f"{counts.min().item()}")
     total = int(counts.sum().item())
     positions = REPEATED(counts, shape=(total,), dtype=int64).sync()
     shape = (*x.shape[:at], total, *x.shape[at + 1 :])

@@ -53,7 +53,7 @@ frac = _function(f.FRACTION, "x - trunc(x), with the sign of x.", "frac(array(-1
 
 @method
 def round(x: Any, decimals: int = 0) -> Var:
-    """The nearest number with so many decimals; halves go to the even digit.
+    """Round to a number of decimals; halves go to the even digit.
 
     Args:
         x: any shape.
@@ -190,7 +190,7 @@ def nextafter(x: Any, other: Any) -> Var:
 
 @method
 def spacing(x: Any) -> Var:
-    """How far the next number of the dtype is, away from 0, with the sign of x.
+    """The distance to the next number of the dtype, away from 0, with the sign of x.
 
     Example:
         >>> spacing(array([1.0, 1024.0])).numpy()
@@ -203,13 +203,13 @@ def spacing(x: Any) -> Var:
 
 @method
 def nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Var:
-    """x with other numbers in place of nan and infinities, in both parts of a complex number.
+    """x with other numbers instead of nan and infinities, in both parts of a complex number.
 
     Args:
         x: any shape.
-        nan: in place of nan.
-        posinf: in place of inf; by default the largest number of the dtype.
-        neginf: in place of -inf; by default the lowest one.
+        nan: instead of nan.
+        posinf: instead of inf; by default the largest number of the dtype.
+        neginf: instead of -inf; by default the lowest one.
 
     Example:
         >>> nan_to_num(array([float("nan"), float("inf"), 1.0]), nan=-1.0, posinf=9.0).numpy()

@@ -32,7 +32,7 @@ class Ranked(NamedTuple):
 
 
 def ranked(function: Function) -> Function:
-    """Give the pair that a function answers names.
+    """Give the pair that a function returns names.
 
     Example:
         >>> ranked(lambda x: (x, -x))(Var([1.0])).indices.item()
@@ -84,8 +84,8 @@ def one_axis(name: str, dims: Any, ndim: int) -> int:
     """
     if dims is None and ndim > 1:
         raise ArgumentError(
-            f"{name} goes along one axis", f"none of {ndim} axes", "dim=-1, or x.flatten() first for NumPy's answer"
+            f"{name} works along one axis", f"none of {ndim} axes", "dim=-1, or x.flatten() first for NumPy's answer"
         )
     if isinstance(dims, (tuple, list)):
-        raise ArgumentError(f"{name} goes along one axis", short(dims), "dim=0")
+        raise ArgumentError(f"{name} works along one axis", short(dims), "dim=0")
     return axis_of(name, 0 if dims is None else dims, ndim, lone=True)

@@ -27,7 +27,7 @@ __all__ = ["put_along_axis", "scatter_add", "scatter_reduce", "take_along_axis",
 @template
 @same_words
 def take_along_dim(x: Any, indices: Any, dim: Any = None) -> Var:
-    """One position along an axis for each element of the answer; the other axes of x and indices broadcast.
+    """One position along an axis for each element of the result; the other axes of x and indices broadcast.
 
     Without an axis x is taken as if it had one, as in PyTorch.
 

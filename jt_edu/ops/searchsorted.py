@@ -142,7 +142,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Var:
     if (numbers[1:] >= numbers[:-1]).all():
         return searchsorted(edges, as_var(x), before)
     if not (numbers[1:] <= numbers[:-1]).all():
-        raise ArgumentError("bins rise, or fall", f"{numbers.tolist()}", "jt.sort(bins)[0]")
+        raise ArgumentError("bins are in rising or falling order", f"{numbers.tolist()}", "jt.sort(bins)[0]")
     return len(edges) - searchsorted(flip(edges), as_var(x), before)
 
 

@@ -48,7 +48,7 @@ def unique(
     x: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None, *, return_index: bool = False,
     equal_nan: bool = True,
 ) -> Any:  # fmt: skip
-    """The numbers (or slices along `dim`) that are there, each once and in order.
+    """The different numbers (or slices along `dim`), each once and in order.
 
     Args:
         return_inverse: also where each number of x is in the answer.

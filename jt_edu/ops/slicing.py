@@ -61,9 +61,7 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Var:
     at, n, count = axis_of("narrow", dim, v.ndim), whole("narrow", "start", start), whole("narrow", "length", length)
     first = n + v.shape[at] if n < 0 else n
     if not 0 <= first <= first + count <= v.shape[at]:
-        raise RangeError(
-            f"narrow stays inside of axis {at}, of length {v.shape[at]}", f"start {start}, length {length}"
-        )
+        raise RangeError(f"narrow stays inside axis {at}, of length {v.shape[at]}", f"start {start}, length {length}")
     return getitem(v, _at("narrow", v, at, slice(first, first + count)))
 
 
@@ -73,7 +71,7 @@ def take(x: Any, index: Any, dim: Any = None, mode: str = "raise") -> Var:
     """The slices at the positions `index` along an axis; without an axis x is taken as if it had one.
 
     Args:
-        index: of any shape, which stands in place of the axis.
+        index: of any shape, which replaces the axis.
         mode: what happens outside: "raise", "wrap" around, or "clip" to the border.
 
     Example:

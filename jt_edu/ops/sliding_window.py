@@ -71,7 +71,7 @@ def check_room(name: str, shape: Shape) -> None:
         >>> check_room("pad", (3, 4))
     """
     if math.prod(n for n in shape if n) > MOST:
-        raise ShapeError(f"{name} makes an array that a memory can hold", f"shape {shape}", "less padding")
+        raise ShapeError(f"{name} makes an array that fits into memory", f"shape {shape}", "less padding")
 
 
 def places(image: Shape, kernel: Shape, stride: Numbers, dilation: Numbers) -> Shape:
@@ -84,7 +84,7 @@ def places(image: Shape, kernel: Shape, stride: Numbers, dilation: Numbers) -> S
     check_room("padding", image)
     spans = tuple(d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True))
     if any(span > n for span, n in zip(spans, image, strict=True)):
-        raise ShapeError("the window fits into the padded image", f"a window of {spans} in {image}", "padding")
+        raise ShapeError("the window must fit into the padded image", f"a window of {spans} in {image}", "padding")
     return tuple((n - span) // s + 1 for n, span, s in zip(image, spans, stride, strict=True))
 
 

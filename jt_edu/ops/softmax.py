@@ -78,7 +78,7 @@ def _shifted(x: Any, dim: int, name: str, dtype: Any) -> tuple[Var, tuple[int, .
     check_order(name, v)
     floats = as_floats(v) if dtype is None else v.cast(dtype)
     if not floats.dtype.is_float:
-        raise DtypeError(f"{name} answers with floats", f"dtype {floats.dtype}", "dtype='float32'")
+        raise DtypeError(f"{name} returns floats", f"dtype {floats.dtype}", "dtype='float32'")
     axes = (axis_of(name, dim, v.ndim, lone=True),)[: v.ndim]
     return (floats - max(floats, axes, True).detach() if v.size else floats), axes
 
@@ -86,7 +86,7 @@ def _shifted(x: Any, dim: int, name: str, dtype: Any) -> tuple[Var, tuple[int, .
 @method
 @same_words
 def softmin(x: Any, dim: int = -1, dtype: Any = None) -> Var:
-    """softmax(-x): the smallest number gets the most; the arguments are those of `softmax`.
+    """softmax(-x): the smallest number gets the largest share; the arguments are those of `softmax`.
 
     Example:
         >>> softmin(array([0.0, 1000.0])).numpy()
@@ -115,7 +115,7 @@ def log_softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
 def nll_loss(
     log_probabilities: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Var:
-    """Negative log likelihood: -log_probabilities[target], weighted by class, averaged over what is not ignored.
+    """Negative log likelihood: -log_probabilities[target], weighted by class, averaged without ignored targets.
 
     Args:
         log_probabilities: (n, classes) or (n, classes, ...); (classes,) is a stack of one.
@@ -162,7 +162,7 @@ def reduce_loss(loss: Var, reduction: str, count: Callable[[], Any] | None = Non
 def is_class(target: Var, shape: tuple[int, ...], ignore_index: int) -> Var:
     """For scores of `shape`, whether each belongs to the target's class: compared with the counter, not looked up.
 
-    Class numbers outside of the scores raise when the kernel runs, unless they are `ignore_index`.
+    Class numbers outside the scores raise when the kernel runs, unless they are `ignore_index`.
     """
     return index(shape, 1) == checked("a loss", target, 0, shape[1], ignore_index).unsqueeze(1)
 

@@ -157,7 +157,7 @@ def logit(x: Any, eps: float | None = None) -> Var:
 
     Args:
         x: probabilities.
-        eps: x is first brought into [eps, 1 - eps]; None leaves it as it is, and outside of 0 to 1 the answer is nan.
+        eps: x is first brought into [eps, 1 - eps]; None leaves it as it is, and outside 0 to 1 the answer is nan.
 
     Example:
         >>> logit(array([0.5, 0.0])).numpy()

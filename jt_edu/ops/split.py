@@ -1,7 +1,7 @@
 """Split: one array as several. Each part is a slice, a Reindex that reads from where the part begins.
 
 split           parts of a size, or of the sizes listed        unbind            slices without the axis
-chunk           so many parts, of one size but for the last    hsplit, vsplit    along the second, first axis
+chunk           so many parts, of one size except for the last    hsplit, vsplit    along the second, first axis
 tensor_split    so many parts, as even as can be; or cut at the positions listed
 """
 
@@ -44,7 +44,9 @@ def split(x: Any, sizes: Any, dim: Any = 0) -> tuple[Var, ...]:
     if sum(sizes) != length or any(n < 0 for n in sizes):
         rest = length - sum(sizes[:-1])
         fits = f"{[*sizes[:-1], rest]}" if min(rest, *sizes, 0) == 0 else "x.chunk(2)"
-        raise ShapeError(f"the parts of a split add up to the axis, {length}", f"{list(sizes)}", fits)
+        raise ShapeError(
+            f"the parts of a split must add up to the length of the axis, {length}", f"{list(sizes)}", fits
+        )
     ends = [sum(sizes[: k + 1]) for k in range(len(sizes))]
     return tuple(piece(v, at, end - n, end) for n, end in zip(sizes, ends, strict=True))
 

@@ -70,7 +70,7 @@ def is_contiguous(x: Var, memory_format: MemoryFormat = contiguous_format) -> bo
 def contiguous(x: Var, memory_format: MemoryFormat = contiguous_format) -> Var:
     """The same numbers, in row-major order or in that of a memory format: x itself if they lie so.
 
-    Nothing is copied for it inside of a graph; what leaves it (`numpy()`) is written in that order.
+    Nothing is copied for it inside a graph; what leaves it (`numpy()`) is written in that order.
 
     Raises:
         ArgumentError: no memory format, or one for another number of axes.

@@ -25,7 +25,7 @@ from jt_edu.variable.var import Var
 
 KINDS = "buifc"  # of numbers: each can hold what is to its left
 BRACKETS = dis.opmap["STORE_SUBSCR"]  # x[key] = value
-LOST = "nobody holds the Var that was assigned to, so its new numbers are lost: x[i, j] = value, not x[i][j]"
+LOST = "no variable holds the Var that was assigned to, so its new numbers are lost: x[i, j] = value, not x[i][j]"
 
 
 class _Probe:
@@ -104,11 +104,11 @@ def into(out: Var | None, value: Var) -> Var:
     if out is None:
         return value
     if not isinstance(out, Var):
-        raise ArgumentError("out= is a Var, which is given the answer", short(out), "jt.empty(shape)")
+        raise ArgumentError("out= is a Var that receives the result", short(out), "jt.empty(shape)")
     if _is_part(out.node) and sys.getrefcount(out) == UNHELD.get(_instruction(sys._getframe(2)), -1):
         raise ArgumentError(
-            "a part of a Var is a value of its own, and nobody holds this one: the answer would be lost",
-            f"out= of shape {out.shape}, made by {out.node.op.name}", "x[i, j] = the answer, without out=",
+            "a part of a Var is a value of its own, and no variable holds this one, so the result would be lost",
+            f"out= of shape {out.shape}, made by {out.node.op.name}", "x[i, j] = the result, without out=",
         )  # fmt: skip
     if KINDS.index(out.dtype.kind) < KINDS.index(value.dtype.kind):
         raise DtypeError(f"out= is given numbers of {value.dtype}", f"a Var of {out.dtype}", f"jt.{value.dtype}")

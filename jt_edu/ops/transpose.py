@@ -36,7 +36,7 @@ def permute_op(found: Shape, axes: tuple[int, ...]) -> Reindex:
 @template
 @spread("axes", "dims")
 def permute(x: Any, *order: Any) -> Var:
-    """Axes in another order; without arguments, in reverse.
+    """Reorder the axes; without arguments, reverse them.
 
     Example:
         >>> ones((2, 3, 4)).permute(2, 0, 1).shape
@@ -189,7 +189,7 @@ def rot90(x: Any, k: int = 1, dims: Any = (0, 1)) -> Var:
 @template
 @same_words
 def roll(x: Any, shifts: Any, dims: Any = None) -> Var:
-    """Moved along axes by so many places; what falls off the end comes back at the beginning.
+    """Shift along axes by a number of places; what falls off the end comes back at the beginning.
 
         out[i] = x[(i - shift) % n]
 

@@ -52,7 +52,7 @@ def max_unpool2d(
 
     Raises:
         ShapeError: shapes of x and indices differ, or output_size is more than a stride away from the formula.
-        DtypeError: indices are no whole numbers. RangeError: one lies outside of the plane.
+        DtypeError: indices are no whole numbers. RangeError: one lies outside the plane.
 
     Example:
         >>> y, i = max_pool2d(array([[[1, 2], [3, 4]]]), 2, return_indices=True)

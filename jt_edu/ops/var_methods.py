@@ -257,7 +257,7 @@ def tensor(data: Any, dtype: Any = None) -> Var:
 
 @makes
 def as_tensor(data: Any, dtype: Any = None) -> Var:
-    """`data` as a Var: a Var stays what it is, all else is copied.
+    """`data` as a Var: a Var is returned as it is, everything else is copied.
 
     Example:
         >>> x = ones(2); as_tensor(x) is x

@@ -79,7 +79,7 @@ def reshape_op(found: Shape, wanted: Shape) -> Reindex:
 @method
 @spread("shape", "size")
 def reshape(x: Any, *lengths: Any, copy: bool | None = None) -> Var:
-    """The same elements in the same order under another shape; one length may be -1, and is worked out.
+    """The same elements in the same order in another shape; one length may be -1, and is worked out.
 
     Args:
         copy: True copies the numbers into memory of their own; without it they are copied where a kernel needs that.
@@ -170,7 +170,7 @@ def view_as_shape(x: Any, *wanted: Any) -> Var:
         return reshape(v, *wanted)
     dtype = as_dtype(wanted[0])
     if dtype.size != v.dtype.size or dtype.is_half != v.dtype.is_half or "b" in (dtype.kind, v.dtype.kind):
-        raise DtypeError("the bits of a view fill another dtype of the same width", f"{v.dtype} as {dtype}", "x.cast")
+        raise DtypeError("a view keeps the bits, so its dtype has the same width", f"{v.dtype} as {dtype}", "x.cast")
     return apart(x, v) if dtype is v.dtype else BITS(v, shape=v.shape, dtype=dtype, span=v.size)
 
 
@@ -317,7 +317,7 @@ def broadcast_tensors(*vars: Any) -> tuple[Var, ...]:
 
 
 def broadcast_shapes(*shapes: Any) -> Shape:
-    """The shape that arrays of these shapes have together.
+    """The shape to which arrays of these shapes are broadcast.
 
     Example:
         >>> broadcast_shapes((3, 1), 4, (1,))
@@ -339,7 +339,7 @@ def atleast_1d(*vars: Any) -> Any:
 
 @method
 def atleast_2d(*vars: Any) -> Any:
-    """x with two axes or more: new ones stand in front.
+    """x with two axes or more: new ones come first.
 
     Example:
         >>> atleast_2d(ones(3)).shape

@@ -2,7 +2,7 @@
 
 Adam        the two means, corrected for their start at 0
 AdamW       with the weight decay apart from the gradient
-Adamax      with the largest recent gradient in place of the root of the mean square
+Adamax      with the largest recent gradient instead of the root of the mean square
 
 Nothing here knows what a step costs: each rule becomes one kernel per parameter.
 """
@@ -102,7 +102,7 @@ class AdamW(Adam):
 
 
 class Adamax(Means):
-    """Adam with the largest recent gradient in place of the root of the mean square.
+    """Adam with the largest recent gradient instead of the root of the mean square.
 
         g = dp + weight_decay * p
         m = beta1 * m + (1 - beta1) * g

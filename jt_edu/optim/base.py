@@ -94,7 +94,7 @@ class Optimizer(ByHand):
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """The new value of `p`, and those of its states, given its gradient; `factor` makes numbers of settings."""
         raise ArgumentError(
-            f"{type(self).__name__} must say how a parameter moves",
+            f"{type(self).__name__} must say how a parameter is updated",
             "no rule method",
             "def rule(self, p, g, state, factor), or a step of your own, as in PyTorch",
         )
@@ -143,7 +143,7 @@ class Optimizer(ByHand):
         known = {id(p) for p in params_of(self.param_groups)}
         for p in fresh["params"]:
             if id(p) in known:
-                raise ArgumentError("an optimizer moves each parameter once", f"{label(p)} in two places")
+                raise ArgumentError("an optimizer updates each parameter once", f"{label(p)} in two places")
             known.add(id(p))
         as_leaves(fresh["params"])
         if (crew := team()) is not None:
@@ -236,7 +236,7 @@ class Optimizer(ByHand):
         In a team: those of the whole batch, of which each rank has a part.
         """
         if not isinstance(loss, Var):
-            raise ArgumentError("an optimizer makes a loss smaller, which is a Var", type(loss).__name__)
+            raise ArgumentError("an optimizer minimizes a loss, which is a Var", type(loss).__name__)
         params = params_of(self.param_groups)
         active = [p for p in params if p.requires_grad]
         crew = team()

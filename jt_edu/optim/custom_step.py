@@ -3,7 +3,7 @@
     PyTorch   super().__init__(params, dict(lr=lr))   step(): group["params"], p.grad, self.state[p]["mean"]
     Jittor    super().__init__(params, lr)            step(loss): self.pre_step(loss), group["grads"], self.post_step()
 
-Where a class has a `rule` in place of a `step`, all parameters move in one go (base.py), and steps are replayed.
+Where a class has a `rule` instead of a `step`, all parameters move in one go (base.py), and steps are replayed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ByHand(Extended):
         own(self).zero_grad()  # type: ignore[attr-defined]
 
     def clip_grad_norm(self, max_norm: float, norm_type: float = 2.0) -> Var:
-        """Shorten the gradients in `.grad`, all by one factor, so that together they are no longer than `max_norm`.
+        """Scale the gradients in `.grad` by one factor, so that their total norm is at most `max_norm`.
 
             factor = min(1, max_norm / (norm + 1e-6)),    norm = (sum of |g|**norm_type)**(1 / norm_type)
 

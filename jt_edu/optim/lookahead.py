@@ -42,10 +42,10 @@ class Lookahead(Optimizer):
 
     def __init__(self, optimizer: Optimizer, alpha: float = 0.5, k: int = 6) -> None:
         if not isinstance(optimizer, Optimizer):
-            raise ArgumentError("Lookahead goes around another optimizer", type(optimizer).__name__, "SGD([w], lr=0.1)")
+            raise ArgumentError("Lookahead wraps another optimizer", type(optimizer).__name__, "SGD([w], lr=0.1)")
         if type(optimizer).rule is Optimizer.rule:
             found = f"{type(optimizer).__name__}, which moves all parameters as one"
-            raise ArgumentError("Lookahead goes around a rule for each parameter", found, "SGD or Adam")
+            raise ArgumentError("Lookahead wraps an optimizer with a rule for each parameter", found, "SGD or Adam")
         self.rule_of = optimizer
         settings = {**optimizer.defaults, "lookahead_alpha": alpha, "lookahead_k": k}
         super().__init__(optimizer.param_groups, **settings)

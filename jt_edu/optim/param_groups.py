@@ -46,7 +46,7 @@ def as_groups(params: Any) -> list[Mapping[str, Any]]:
     """Groups from groups, or from one list of parameters."""
     listed = _listed("an optimizer is given a list of Vars", params)
     if not listed:
-        raise ArgumentError("an optimizer needs parameters to move", "an empty list", "model.parameters()")
+        raise ArgumentError("an optimizer needs parameters to update", "an empty list", "model.parameters()")
     return listed if isinstance(listed[0], Mapping) else [{"params": listed}]
 
 
@@ -78,9 +78,9 @@ def as_leaves(params: list[Var]) -> None:
         others = [v for v in leaves(p) if v is not p]
         if others:
             raise ArgumentError(
-                "an optimizer moves Vars that were not computed from others",
+                "an optimizer updates Vars that were not computed from other Vars",
                 f"{label(p)}, which is {p.node.op.name} of a Var of shape {others[0].shape}",
-                "that Var; where it is to begin as a copy, p.update(q) in place of p.assign(q)",
+                "that Var; to start from a copy, p.update(q) instead of p.assign(q)",
             ).at(p.node.line)  # fmt: skip
     sync(derived)
     for p in derived:

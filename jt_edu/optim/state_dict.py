@@ -42,7 +42,7 @@ def check_saved(
         raise ArgumentError("load_state_dict takes a list of dicts with params as param_groups", short(there))
     wrong = list(_misfits(groups, states, kept, saved))
     if wrong:
-        raise ShapeError(f"{name} goes on from a state of its own parameters", "; ".join(wrong))
+        raise ShapeError(f"{name} continues from a state of its own parameters", "; ".join(wrong))
 
 
 def _is_group(group: Any) -> bool:
@@ -108,7 +108,7 @@ def _misfits_of(k: int, p: Var, numbers: set[str], needed: set[str], other: Mapp
     if needed - set(other) or numbers - set(other) or found - numbers - needed:
         yield f"parameter {k} with {sorted(other)} for {sorted(numbers | needed)}"
     elif numbers != found:
-        yield f"parameter {k} with one number for each of {sorted(found)}, in place of {sorted(numbers)}"
+        yield f"parameter {k} with one number for each of {sorted(found)}, instead of {sorted(numbers)}"
     for name, value in other.items():
         if isinstance(value, Var) and value.shape != p.shape:
             yield f"{name} of parameter {k}, of shape {value.shape} for {p.shape}"

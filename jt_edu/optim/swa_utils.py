@@ -42,7 +42,7 @@ if not TYPE_CHECKING:
 
 
 class AveragedModel(Module):
-    """A copy of a network whose parameters are means of those that the network had.
+    """A copy of a network whose parameters are averages of the network's parameters over time.
 
     Args:
         model: the network; the copy is `averaged.module`.
@@ -72,7 +72,7 @@ class AveragedModel(Module):
         if not isinstance(model, Module):
             raise ArgumentError("an AveragedModel is a copy of a module", type(model).__name__)
         if avg_fn is not None and multi_avg_fn is not None:
-            raise ArgumentError("a mean is made in one way", "avg_fn and multi_avg_fn", "one of them")
+            raise ArgumentError("a mean is computed in one way", "avg_fn and multi_avg_fn", "one of them")
         on_cpu("AveragedModel", device)
         self.module = copy.deepcopy(model)
         self.register_buffer("n_averaged", zeros((), dtype="int64"))
@@ -80,7 +80,7 @@ class AveragedModel(Module):
         self.use_buffers = yes_or_no("AveragedModel", "use_buffers", use_buffers)
 
     def execute(self, *args: Any, **named: Any) -> Any:
-        """What the averaged network answers."""
+        """What the averaged network returns."""
         return self.module(*args, **named)
 
     def update_parameters(self, model: Module) -> None:
@@ -111,7 +111,9 @@ def _check_alike(what: str, means: list[Var], news: list[Var]) -> None:
         if len(news) == len(means):
             pairs = [(a.shape, b.shape) for a, b in zip(means, news, strict=True) if a.shape != b.shape]
             found = f"{what} of shape {pairs[0][1]} for {pairs[0][0]}"
-        raise ShapeError("an AveragedModel averages networks of one kind", found, "AveragedModel(model), of this one")
+        raise ShapeError(
+            "an AveragedModel averages networks of the same kind", found, "AveragedModel(model), of this one"
+        )
 
 
 def _each(avg_fn: One, means: list[Var], news: list[Var], count: Any) -> None:
@@ -129,7 +131,7 @@ def _recent_mean(decay: float, mean: Var, now: Var, count: Any) -> Var:  # noqa:
 
 
 def get_swa_avg_fn() -> One:
-    """mean + (now - mean) / (count + 1): the mean of all.
+    """mean + (now - mean) / (count + 1): the plain average.
 
     Example:
         >>> get_swa_avg_fn()(jt.array(1.0), jt.array(4.0), 2).item()
@@ -139,7 +141,7 @@ def get_swa_avg_fn() -> One:
 
 
 def get_swa_multi_avg_fn() -> Several:
-    """The mean of all, for all parameters at once.
+    """The plain average, for all parameters at once.
 
     Example:
         >>> p = jt.array([1.0]); get_swa_multi_avg_fn()([p], [jt.array([4.0])], 2); p.tolist()
@@ -149,7 +151,7 @@ def get_swa_multi_avg_fn() -> Several:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> One:
-    """decay * mean + (1 - decay) * now: the recent mean.
+    """decay * mean + (1 - decay) * now: the exponential moving average.
 
     Example:
         >>> get_ema_avg_fn(0.75)(jt.array(1.0), jt.array(5.0), 2).item()
@@ -159,7 +161,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> One:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Several:
-    """The recent mean, for all parameters at once.
+    """The exponential moving average, for all parameters at once.
 
     Example:
         >>> p = jt.array([1.0]); get_ema_multi_avg_fn(0.75)([p], [jt.array([5.0])], 2); p.tolist()
@@ -169,7 +171,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Several:
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Let batch norm forget its running statistics, and make them means of all batches of a loader.
+    """Compute batch norm's running statistics afresh, as averages over all batches of a loader.
 
     Args:
         loader: batches; of a tuple or list the first part is the input.
@@ -207,7 +209,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(Schedule):
-    """From the rate that an optimizer has to a constant one, along a cosine or a line, in so many epochs.
+    """Move the learning rate to a constant one, along a cosine or a line, in a given number of epochs.
 
     Args:
         optimizer: whose learning rates it sets.

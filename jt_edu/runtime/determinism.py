@@ -30,7 +30,7 @@ def determine(plan: Plan, order: Sequence[Node], strict: bool) -> None:
     """Leave nothing of the values to the number of threads.
 
     Raises:
-        BackendError: `strict`, and somebody else's code runs, of which nobody knows what it does.
+        BackendError: `strict`, and somebody else's code runs, whose effect is unknown.
     """
     for step in plan.steps:
         if threads_matter(step):

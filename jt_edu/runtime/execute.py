@@ -56,8 +56,8 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
     if capture is not None:
         if numbers_for and any(n.data is None or (n.op is SOURCE and n.id < capture.begin) for n in wanted):
             raise ArgumentError(
-                "a step is captured without being run, so it has no numbers yet", f"{numbers_for} inside of jt.compile",
-                "return the Var, and look at it outside; in place of x[mask], jt.where(mask, x, other)",
+                "a step is captured without being run, so it has no numbers yet", f"{numbers_for} inside jt.compile",
+                "return the Var, and look at it outside; instead of x[mask], jt.where(mask, x, other)",
             ).at(describe_line(callers_line()))  # fmt: skip
         return
     for node in wanted:  # a loop, since a comprehension is one more call
@@ -139,7 +139,7 @@ def recall(wanted: Sequence[Node], context: Context) -> tuple[Plan, list[Node]]:
     """The plan for what is pending behind `wanted`, and the node in each slot, inputs first.
 
     A graph that was seen before is walked once, folded as it is: the positions of its nodes in the plan are remembered.
-    One inside of a folded copy is given the copy's last node: nobody asks it for an array. Only constants inside of
+    One inside a folded copy is given the copy's last node: nobody asks it for an array. Only constants inside
     copies are kept as nodes, since kernels read their numbers; those of a template never change.
     """
     found = [*wanted]

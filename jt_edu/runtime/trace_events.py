@@ -57,7 +57,7 @@ def seen_by_traces(order: list[Node], context: Context) -> set[Node]:
 def worth_seeing(order: list[Node]) -> list[Node]:
     """The pending nodes that have a value of their own.
 
-    The products inside of a contraction have no array in any run, and a repeated array says nothing new.
+    The products inside a contraction have no array in any run, and a repeated array says nothing new.
     """
     pending = [n for n in order if n.data is None]
     sums = (n for n in pending if isinstance(n.op, ReindexReduce))

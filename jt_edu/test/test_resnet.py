@@ -4,7 +4,7 @@
     python -m jt_edu.launch -np 4 -m jt_edu.test.test_resnet      on four simulated ranks
     mpirun -np 4 python -m jt_edu.test.test_resnet          on four real ones
 
-The batch of 64 is that of all ranks together, so the losses are the same, whoever computes them, but for rounding: sums
+The batch of 64 is that of all ranks together, so the losses are the same for any number, apart from rounding: sums
 are added up in another order, and a training enlarges that to some percent after an epoch. The program fails if the
 mean of the last 50 losses is not below 0.3, the bar that Jittor sets its own test of this name.
 """

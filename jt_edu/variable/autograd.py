@@ -110,7 +110,7 @@ def hand_on(
 def _by_rule(
     op: Op, k: int, rule: Rule, where: Var | None, out: Var, dout: Var, inputs: list[Var]
 ) -> tuple[Var | None, Var | None]:
-    """What a rule answers for input k, 0 where the value of `out` was not taken; and where it may be other than 0."""
+    """What a rule returns for input k, 0 where the value of `out` was not taken; and where it may be other than 0."""
     part: Var | None = rule(out, dout, *inputs)
     if getattr(op, "rule", "") == "select":
         here = ~inputs[0] if k == 2 else inputs[0]
@@ -149,6 +149,6 @@ def _hooked(node: Node, dout: Var) -> Var:
                 found = (
                     f"{changed.shape} for {dout.shape}" if isinstance(changed, type(dout)) else type(changed).__name__
                 )
-                raise GradientError("a hook answers None or a Var of the gradient's shape", found)
+                raise GradientError("a hook returns None or a Var of the gradient's shape", found)
             dout = changed.cast(dout.dtype)
     return dout

@@ -47,7 +47,7 @@ class Memory:
 def derivative(
     loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unused: bool = False
 ) -> list[Var | None]:
-    """What `autograd.gradients` answers; copied, where it was asked before about a graph of the same structure.
+    """What `autograd.gradients` returns; copied, where it was asked before about a graph of the same structure.
 
     Example:
         >>> x = array([1.0, 2.0])

@@ -1,4 +1,4 @@
-"""Index bounds: do index arrays point inside of what they are read for?
+"""Index bounds: do index arrays point inside what they are read for?
 
     there already    looked at when the node that reads them is built: the error is raised at the learner's line
     pending          looked at before the kernel that reads them runs (execute.py); if they point outside, a Var that

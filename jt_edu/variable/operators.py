@@ -159,13 +159,13 @@ class Arithmetic:
     def reindex(
         self, shape: Sequence[int], where: Any, fill: float = 0, extras: Sequence[Any] = (), valid: Any = None
     ) -> Var:
-        """Read from another index: out[i, j, ...] = x[where(i, j, ...)], and `fill` outside of x.
+        """Read from another index: out[i, j, ...] = x[where(i, j, ...)], and `fill` outside x.
 
         Args:
             shape: of the result.
             where: a function of as many counters as the result has axes, answering one index per axis of x; or a list
                 of Jittor's index strings. `extras` are index arrays, read by `jt.load(k, where)` or "@ek(i0)".
-            fill: the value where the index is outside of x, or `valid` (a condition on the counters) is false.
+            fill: the value where the index is outside x, or `valid` (a condition on the counters) is false.
 
         Example:
             >>> Var([[1, 2], [3, 4]]).reindex((2, 2), lambda i, j: (j, i)).numpy()

@@ -46,7 +46,7 @@ class Team(Protocol):
         """These Vars are this rank's part of a batch of so many examples; a loss made of them is a mean over it."""
 
     def at_hand(self, examples: int | None) -> int | None:
-        """Until it is told otherwise the batch has so many examples; answers how many it had before.
+        """Until it is told otherwise the batch has so many examples; returns how many it had before.
 
         For losses that do not lead back to Vars of a dataset. None: a batch is cut into equal parts by hand.
         """

@@ -1,4 +1,4 @@
-"""Pytree: the arrays in what a step or a module is given, and the Vars in what it answers.
+"""Pytree: the arrays in what a step or a module is given, and the Vars in what it returns.
 
     step(x, (h, c), {"mask": m}, 3)          leaves x, h, c, m; of the rest its value counts
     vars_in({"a": x, "b": [y, 3]})           [x, y]
@@ -92,9 +92,9 @@ def mapped(answer: Any, change: Callable[[Any], Any], leaf: type) -> Any:
     if isinstance(answer, (int, float, str, type(None), np.generic, Var)):
         return answer
     raise ArgumentError(
-        "a compiled step answers with Vars, numbers, and tuples, lists and dicts of them",
+        "a compiled step returns Vars, numbers, and tuples, lists and dicts of them",
         repr(type(answer)),
-        "jt.array(...) of what NumPy has computed",
+        "jt.array(...) around what NumPy has computed",
     )
 
 

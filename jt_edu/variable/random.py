@@ -151,7 +151,7 @@ def check_state(state: Any, names: tuple[str, ...], way: str) -> None:
         >>> check_state({"key": 1}, ("key",), "get_state()")
     """
     if not isinstance(state, dict) or not {*names} <= {*state}:
-        raise ArgumentError("the state of a generator is what it answered when it was asked", short(state), way)
+        raise ArgumentError("the state of a generator is what get_state() returned", short(state), way)
 
 
 def _made(node: Node, shape: tuple[int, ...]) -> Var:
@@ -247,7 +247,7 @@ def get_rng_state() -> dict[str, Any]:
 
 
 def set_rng_state(state: dict[str, Any]) -> None:
-    """Draw the numbers again that came after `get_rng_state()`, also in compiled steps. Nothing else may be given.
+    """Draw again the numbers that came after `get_rng_state()`, also in compiled steps. It takes nothing else.
 
     Raises:
         ArgumentError: it is no such state, or a damaged one; then all generators are where they were.
@@ -255,7 +255,7 @@ def set_rng_state(state: dict[str, Any]) -> None:
     Example:
         >>> set_rng_state({})
         Traceback (most recent call last):
-        ArgumentError: the state of a generator is what it answered when it was asked; ...
+        ArgumentError: the state of a generator is what get_state() returned; ...
     """
     check_state(state, (*STATE, "python", "numpy"), "jt.get_rng_state()")
     before = get_rng_state()
@@ -263,7 +263,7 @@ def set_rng_state(state: dict[str, Any]) -> None:
         _put_back(state)
     except (ArgumentError, TypeError, ValueError, OverflowError, LookupError) as error:
         _put_back(before)
-        asked = "the state of a generator is what it answered when it was asked"
+        asked = "the state of a generator is what get_state() returned"
         raise ArgumentError(asked, "a damaged one", "jt.get_rng_state()") from error
 
 
@@ -275,7 +275,7 @@ def _put_back(state: dict[str, Any]) -> None:
 
 @unbroken
 def fork_rng() -> Iterator[None]:
-    """What is drawn inside moves nothing on outside: afterwards all generators are as they were before.
+    """Random numbers drawn inside do not affect those outside: afterwards all generators are as they were before.
 
     Example:
         >>> set_global_seed(3); a = rand(2).numpy(); set_global_seed(3)

@@ -6,7 +6,7 @@
 
 A Var that is stored lies in row-major order from the beginning of its memory to the end. So a reshape (flatten,
 squeeze, unsqueeze, unflatten) or a detach of a stored Var lies where that one lies; every other view (a slice, a
-transpose, an expand) is an index while it is read inside of a kernel, and a copy once it is stored. Nothing is ever
+transpose, an expand) is an index while it is read inside a kernel, and a copy once it is stored. Nothing is ever
 written through a Var: `x[0] = 7` gives x other memory, so who shares a memory cannot be seen in the numbers.
 
 The one array that can change is the learner's own: what is written to `a` after `x = jt.from_numpy(a)` is read by

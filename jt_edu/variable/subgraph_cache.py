@@ -52,7 +52,7 @@ class Template:
     folds: bool  # the last node can stand for all of them
     looks: tuple[tuple[int, Limits, int], ...] = ()  # place of an index array, what it must hold, place of who looks
     seen: list[Any] = field(default_factory=list)  # the arrays that were looked into last: weak references
-    kind = "template"  # where it stands in place of an operator
+    kind = "template"  # where it stands instead of an operator
 
 
 class Folded:

@@ -115,7 +115,7 @@ class Var(Arithmetic):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ScalarError("a length is that of the first axis", "a Var of shape (), a single number", "x.item()")
+            raise ScalarError("len() counts along the first axis", "a Var of shape (), a single number", "x.item()")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Var]:
@@ -170,7 +170,7 @@ class Var(Arithmetic):
 
     def __float__(self) -> float:
         if self.dtype.kind == "c":
-            raise DtypeError("a complex number is no real one", f"dtype {self.dtype}", "x.real or x.abs()")
+            raise DtypeError("a complex number is not a real one", f"dtype {self.dtype}", "x.real or x.abs()")
         return float(self.item())
 
     def __int__(self) -> int:
@@ -186,7 +186,7 @@ class Var(Arithmetic):
             raise ShapeError(
                 "a Var of several numbers is neither true nor false",
                 f"shape {self.shape}",
-                "(x > 0).any() or .all(); (x > 0) & (x < 3), where it said `and`, or 0 < x < 3",
+                "(x > 0).any() or .all(); (x > 0) & (x < 3) instead of `and` or 0 < x < 3",
             )
         return bool(self.item())
 
@@ -227,7 +227,7 @@ class Var(Arithmetic):
         if other.shape != self.shape:
             raise ShapeError("assign keeps the shape", f"{other.shape} for a Var of shape {self.shape}", "a new Var")
         if KINDS[other.dtype.kind] > KINDS[self.dtype.kind]:
-            raise DtypeError(f"a Var of {self.dtype} stays one", f"{other.dtype} to put into it", "x = x + y")
+            raise DtypeError(f"a Var of {self.dtype} keeps its dtype", f"{other.dtype} to store in it", "x = x + y")
         name, tracked, before, value = self.name, self._node.tracked, self._node, other.cast(self.dtype)
         other_flag = value._node.tracked is not tracked  # what was stopped stays so, and what takes part
         alone = alone or other_flag or (current().no_grad and tracked)

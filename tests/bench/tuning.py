@@ -20,7 +20,7 @@ from jt_edu.backends.convolve.selection import candidates
 from jt_edu.backends.convolve.standalone import Alone, any_arrays
 from jt_edu.backends.convolve.tuner_report import sizes_text
 
-LONG = 3.0  # seconds for all candidates of one shape
+LONG = 3.0  # seconds for all candidates of the same shape
 
 
 def layer(n, c, size, o, kernel, stride=1, groups=1, kind="forward"):

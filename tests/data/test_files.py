@@ -156,7 +156,7 @@ def test_what_is_no_path_is_refused_and_named(read, path):
 
 def test_mnist_files_that_do_not_belong_together_are_refused(tmp_path, digits):
     images, labels = digits
-    with pytest.raises(data.FileError, match=r"train-images-idx3-ubyte.*nothing is downloaded"):
+    with pytest.raises(data.FileError, match=r"train-images-idx3-ubyte.*jt_edu downloads nothing"):
         data.MNIST(tmp_path)
     for wrong, words in (
         ((images, labels[:-1]), "7 images, 6 labels"), ((images[0], labels), "3 axes"),

@@ -192,7 +192,7 @@ def test_a_hook_may_put_other_numbers_into_the_bucket():
 
 
 @pytest.mark.parametrize(("hook", "error", "words"), [
-    (lambda state, bucket: 3, "ArgumentError", "answers a future"),
+    (lambda state, bucket: 3, "ArgumentError", "returns a future"),
     (lambda state, bucket: dist.Finished(jt.ones(1)).get_future(), "ShapeError", "brings the 2 numbers"),
     (lambda state, bucket: 1 / 0, "KernelError", "ZeroDivisionError"),
 ])  # fmt: skip

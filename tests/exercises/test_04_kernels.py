@@ -411,8 +411,8 @@ def test_a_leaky_mean_and_its_gradient_are_right_and_without_gradient_it_is_not_
     monkeypatch.setattr(checks, "LONG", (2, 9))
     for rule, words in (
         (None, "the numbers are right; its gradient is None"),
-        (lambda *_: None, "the numbers are right; the gradient answers None"),
-        (made("def rule(out, dout, x):\n    dout.flip(1)\n"), "the gradient answers None: is a `return` missing?"),
+        (lambda *_: None, "the numbers are right; the gradient returns None"),
+        (made("def rule(out, dout, x):\n    dout.flip(1)\n"), "the gradient returns None: is a `return` missing?"),
     ):
         verdict = kernels.check_leaky(LEAKY, rule)
         assert (verdict.passed, verdict.words) == (None, verdict.words if words in verdict.words else words)

@@ -88,8 +88,8 @@ def tiled(a, b, c, t):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        pytest.param(BUFFER, "compiled, on 512 by 512, an index is outside of its array", id="buffer"),
-        pytest.param(PAST, "compiled, on 512 by 512, an index is outside of its array", id="past the end"),
+        pytest.param(BUFFER, "compiled, on 512 by 512, an index is outside its array", id="buffer"),
+        pytest.param(PAST, "compiled, on 512 by 512, an index is outside its array", id="past the end"),
         pytest.param(FOR_EVER, "compiled, on 512 by 512, it does not come to an end", id="for ever"),
         pytest.param(HELPED, "compiled, on 512 by 512, it", id="unchecked helper"),
         pytest.param(SWELLING, "compiled, on 512 by 512, it", id="swelling"),

@@ -76,5 +76,5 @@ def test_a_number_has_a_plus_in_front_and_shows_its_value_to_nobody():
     (number,) = convolution.checks.Count().numbers([3])
 
     assert convolution.check_winograd(plus, made(WINOGRAD_2D)).passed
-    assert "answers with plain numbers" in convolution.check_winograd(plain, made(WINOGRAD_2D)).words
+    assert "returns plain numbers" in convolution.check_winograd(plain, made(WINOGRAD_2D)).words
     assert [name for name in vars(number) if not name.startswith("_")] == []

@@ -48,7 +48,7 @@ def test_who_forgot_a_return_is_told_and_who_did_not_begin_is_not():
     def empty(x):
         """Twice x."""
 
-    assert repr(twice(forgotten)) == "not done yet   0 twice: it answers None: is a `return` missing?"
+    assert repr(twice(forgotten)) == "not done yet   0 twice: it returns None: is a `return` missing?"
     assert repr(twice(empty)) == "not done yet   0 twice"
 
 

@@ -387,7 +387,7 @@ def test_a_weight_that_is_computed_no_more_is_the_very_parameter_that_it_was(way
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda m: prune.l1_unstructured(m, "weight", 10), "at most what is left is pruned, 9"),
+        (lambda m: prune.l1_unstructured(m, "weight", 10), "pruning removes at most what is left, 9"),
         (lambda m: prune.l1_unstructured(m, "w", 1), "a parameter 'w'"),
         (lambda m: prune.l1_unstructured(m, "weight", 1.5), "amount=1.5"),
         (lambda m: prune.l1_unstructured(m, "weight", True), "amount=True"),

@@ -71,7 +71,7 @@ def test_a_network_of_them_is_trained_once_it_was_called():
 def test_before_the_first_call_nobody_gets_a_part_of_the_parameters(ask):
     net = nn.Sequential(nn.Linear(2, 3), nn.LazyLinear(2))
 
-    with pytest.raises(jt.ArgumentError, match=r"found 1, a LazyLinear, which nobody has called yet. Try: net\(x\)"):
+    with pytest.raises(jt.ArgumentError, match=r"found 1, a LazyLinear, which has not been called yet. Try: net\(x\)"):
         ask(net)
 
 

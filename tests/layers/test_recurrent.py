@@ -495,7 +495,7 @@ def test_the_gradient_of_relu_at_0_is_0(torch, name):
 
 @pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
 def test_a_single_layer_says_that_its_dropout_changes_nothing(name):
-    with pytest.warns(UserWarning, match=f"{name} forgets numbers between layers, and has one: dropout=0.5"):
+    with pytest.warns(UserWarning, match=f"{name} applies dropout between layers, and has only one: dropout=0.5"):
         getattr(nn, name)(1, 1, dropout=0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

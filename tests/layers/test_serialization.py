@@ -154,7 +154,7 @@ def test_a_file_of_another_format_is_refused_by_its_name(name, tmp_path):
 
 
 def test_path_and_value_in_the_wrong_order_are_noticed(tmp_path):
-    with pytest.raises(jt.ArgumentError, match="whose path is asked for"):
+    with pytest.raises(jt.ArgumentError, match="given by its path"):
         jt.save(str(tmp_path / "net.npz"), {"a": 1})
 
 

@@ -31,7 +31,7 @@ def test_a_pickle_is_not_run_and_the_error_says_how_its_arrays_are_had(form, tmp
             archive.writestr("net/data.pkl", pickle.dumps({"weight": Evil()}))
 
     with pytest.raises(
-        jt.ArgumentError, match=r"never pickled objects(.|\n)*torch\.load\('.*net\.pth', weights_only=True"
+        jt.ArgumentError, match=r"only plain arrays are read(.|\n)*torch\.load\('.*net\.pth', weights_only=True"
     ):
         nn.Linear(3, 2).load(file)
 
@@ -177,12 +177,12 @@ def test_what_is_no_file_is_told_and_not_waited_for(tmp_path):
     for path in (pipe, tmp_path):
         with pytest.raises(jt.ArgumentError, match="a folder, a pipe or a device"):
             layer.load(path)
-    with pytest.raises(jt.ArgumentError, match=r"written into a file; found the folder .*Try: .*net\.npz"):
+    with pytest.raises(jt.ArgumentError, match=r"written to a file; found the folder .*Try: .*net\.npz"):
         layer.save(tmp_path)
     for odd in (None, 3, b"net.npz"):
-        with pytest.raises(jt.ArgumentError, match="whose path is asked for"):
+        with pytest.raises(jt.ArgumentError, match="given by its path"):
             layer.load(odd)
-        with pytest.raises(jt.ArgumentError, match="whose path is asked for"):
+        with pytest.raises(jt.ArgumentError, match="given by its path"):
             layer.save(odd)
     assert list(tmp_path.iterdir()) == [pipe]
 

@@ -20,7 +20,7 @@ CALLS = [
     ("negative padding", lambda: jt.max_pool2d(IMAGE, 2, padding=-1), jt.ArgumentError, r"padding .* -1"),
     ("more padding than half", lambda: jt.max_pool2d(IMAGE, 3, padding=2), jt.ArgumentError, r"padding \(2, 2\)"),
     ("padding without end", lambda: jt.conv2d(IMAGE, jt.ones((1, 4, 3, 3)), padding=10**9), jt.ShapeError,
-     r"padding makes an array that a memory can hold; found shape \(2000000005, 2000000006\)"),
+     r"padding makes an array that fits into memory; found shape \(2000000005, 2000000006\)"),
     ("padding beyond whole numbers", lambda: jt.pad(UNIT, (2**63, 0)), jt.ShapeError, r"9223372036854775811\)"),
     ("windows of padding", lambda: nn.functional.unfold(IMAGE, 3, padding=10**9), jt.ShapeError,
      r"2000000005, 2000000006\)"),

@@ -182,7 +182,7 @@ CALLS = [
     ),
     ("a mask fits the scores", lambda: nn.scaled_dot_product_attention(X, X, X, Y), jt.ShapeError, r"\(3, 2\)"),
     (
-        "groups divide",
+        "groups must divide",
         lambda: nn.scaled_dot_product_attention(T, T[:3], T[:3], enable_gqa=True),
         jt.ShapeError,
         r"each head of the key.*3 heads of the key \(3, 2, 3\).* 4 of the query \(4, 2, 3\).*a key with 1, 2, 4 heads",

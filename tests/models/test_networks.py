@@ -124,7 +124,7 @@ def test_the_smallest_image_is_as_documented_and_a_smaller_one_is_refused(name):
     least = LEAST[name]
 
     assert scores(net, image(1, 3, least, least)).shape == (1, 2)
-    with pytest.raises(jt.ShapeError, match="fits into the padded image"):
+    with pytest.raises(jt.ShapeError, match="must fit into the padded image"):
         net(jt.array(image(1, 3, least - 1, least)))
 
 

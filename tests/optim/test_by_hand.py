@@ -360,8 +360,8 @@ def plain_norm():
     ("make", "words"),
     [
         (lambda s: s.AveragedModel(3), "a copy of a module; found int"),
-        (lambda s: s.AveragedModel(nn.Linear(1, 1), avg_fn=max, multi_avg_fn=max), "made in one way"),
-        (lambda s: s.AveragedModel(nn.Linear(1, 1)).update_parameters(nn.Linear(2, 1)), "networks of one kind"),
+        (lambda s: s.AveragedModel(nn.Linear(1, 1), avg_fn=max, multi_avg_fn=max), "computed in one way"),
+        (lambda s: s.AveragedModel(nn.Linear(1, 1)).update_parameters(nn.Linear(2, 1)), "networks of the same kind"),
         (lambda s: s.AveragedModel(nn.Linear(1, 1), device="cuda"), "cuda"),
         (lambda s: s.AveragedModel(plain_norm()).update_parameters(nn.BatchNorm(2)), "found 3 buffers for 0"),
         (lambda s: s.AveragedModel(nn.BatchNorm(2)).update_parameters(plain_norm()), "found 0 buffers for 3"),

@@ -424,7 +424,7 @@ def test_a_number_in_place_of_a_var_is_told():
     saved = opt.state_dict()
     saved["state"][0]["mean"] = 0.5
 
-    with pytest.raises(jt.ShapeError, match=r"one number for each of \['mean', 'step'\], in place of \['step'\]"):
+    with pytest.raises(jt.ShapeError, match=r"one number for each of \['mean', 'step'\], instead of \['step'\]"):
         opt.load_state_dict(saved)
 
 

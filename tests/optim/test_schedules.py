@@ -396,7 +396,7 @@ def test_a_spoilt_state_of_a_schedule_is_refused_by_name(name, value):
     }
 
     for part, state in ((schedule, spoilt["schedulers"][1]), (chain, spoilt)):
-        with pytest.raises(ArgumentError, match=f"MultiStepLR goes on from a state like its own; found {name}="):
+        with pytest.raises(ArgumentError, match=f"MultiStepLR continues from a state like its own; found {name}="):
             part.load_state_dict(state)
 
     assert chain.state_dict() == kept

@@ -102,8 +102,8 @@ def law_memory_that_is_not_there_is_refused(comm):
     refused(ArgumentError, "address 0x100000, which is none", lambda: comm.Send(away, comm.rank))
     refused(ArgumentError, "address 0x100000, which is none", lambda: comm.Send([BOTTOM, 1, kind], comm.rank))
     for count in (10**15, 1 << 70):
-        refused(ArgumentError, "inside of its buffer|address", lambda n=count: comm.Send([BOTTOM, n, kind], comm.rank))
-        refused(ArgumentError, "inside of its buffer", lambda n=count: comm.Send([bytes(64), n, gaps], comm.rank))
+        refused(ArgumentError, "inside its buffer|address", lambda n=count: comm.Send([BOTTOM, n, kind], comm.rank))
+        refused(ArgumentError, "inside its buffer", lambda n=count: comm.Send([bytes(64), n, gaps], comm.rank))
     refused(ArgumentError, "address 8", lambda: comm.Send([BOTTOM, (1, 1), MPI.DOUBLE], comm.rank))
 
 
@@ -147,7 +147,7 @@ def law_a_byte_may_be_told_as_any_type_and_any_type_as_bytes(comm):
     comm.Sendrecv([x, MPI.BYTE], to, 0, [memory, MPI.BYTE], by, 0)
     assert np.frombuffer(memory).tolist() == [by, by + 1, by + 2]
     MPI.Free_mem(memory)
-    refused(DtypeError, "told the type of its elements, float64", lambda: comm.Send([x, MPI.INT], comm.rank))
+    refused(DtypeError, "name the type of its elements, float64", lambda: comm.Send([x, MPI.INT], comm.rank))
     refused(DtypeError, "DATATYPE_NULL", lambda: comm.Send([x, 1, MPI.DATATYPE_NULL], comm.rank))
 
 
@@ -262,7 +262,7 @@ def law_several_of_a_layout_lie_an_extent_apart(comm):
     assert (column.size, column.extent, column.Get_extent()) == (16, 8, (0, 8))
     comm.Sendrecv([grid, (1, 2), column], to, 0, turned, by, 0)
     assert turned.ravel()[:2].tolist() == [2, 5]
-    refused(ArgumentError, "elements inside of its buffer", lambda: comm.Send([grid, 4, column], comm.rank))
+    refused(ArgumentError, "elements inside its buffer", lambda: comm.Send([grid, 4, column], comm.rank))
 
 
 def law_a_struct_of_different_types_travels_as_bytes(comm):

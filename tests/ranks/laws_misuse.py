@@ -65,11 +65,11 @@ def law_parts_that_are_not_there(comm):
     refused(DtypeError, "float64", lambda: comm.Send([ROOM, "i"], comm.rank))
     refused(DtypeError, "datatype", lambda: comm.Send([ROOM, "no type"], comm.rank))
     refused(ShapeError, "one part for each", lambda: comm.Allgatherv(ROOM[:1], [ROOM, [1] * (comm.size + 1)]))
-    refused(ShapeError, "inside of its buffer", lambda: comm.Allgatherv(ROOM[:1], [ROOM, [5] * comm.size]))
+    refused(ShapeError, "inside its buffer", lambda: comm.Allgatherv(ROOM[:1], [ROOM, [5] * comm.size]))
     refused(ArgumentError, "counts", lambda: comm.Allgatherv(ROOM[:1], [ROOM, [0.5] * comm.size]))
     refused(
         ShapeError,
-        "equally long",
+        "of equal length",
         lambda: comm.Allgather(ROOM, np.zeros(4 * comm.size + 1)) if comm.size > 1 else comm.Allgather(ROOM, [ROOM, 9]),
     )
 

@@ -248,7 +248,7 @@ def test_a_tree_refuses_pieces_of_different_lengths(name):
         )
         getattr(comm, name)(*given, algorithm="tree")
 
-    refused(f"equally long; found {name}", program, ranks=2)
+    refused(f"of equal length; found {name}", program, ranks=2)
 
 
 def test_an_unknown_algorithm_is_named_beside_the_known_ones():

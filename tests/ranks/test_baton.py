@@ -225,7 +225,7 @@ def test_a_thread_of_a_rank_that_speaks_is_told():
 
     (said,) = simulate(1)(program)
 
-    assert "rank 0 speaks to others from the thread that it runs in" in said and "'helper'" in said
+    assert "rank 0 communicates from the thread that it runs in" in said and "'helper'" in said
 
 
 def test_the_communicator_of_another_rank_is_told():
@@ -326,7 +326,7 @@ def test_requests_may_be_waited_for_in_another_function_but_not_on_another_rank(
 
     run = run_ranks(2, program)
 
-    assert isinstance(run.error, RankError) and "communicator of its own" in str(run.error)
+    assert isinstance(run.error, RankError) and "its own communicator" in str(run.error)
 
 
 def test_an_algorithm_in_the_background_runs_in_the_context_of_its_rank():

@@ -183,7 +183,7 @@ def test_a_job_reads_errors_of_ranks_as_they_were_and_others_with_their_rank():
     assert isinstance(error_from(told, 3), DeadlockError) and error_from(told, 3).attempt == "attempt"
 
     told = {"kind": "KeyError", "parts": [], "text": "'x'", "traceback": "", "time": 1}
-    assert str(error_from(told, 3)) == "every rank comes to its end, and rank 3 did not; found KeyError: 'x'."
+    assert str(error_from(told, 3)) == "every rank finishes, and rank 3 did not; found KeyError: 'x'."
 
 
 def test_a_request_of_simulated_ranks_is_not_waited_for_among_those_of_mpi():

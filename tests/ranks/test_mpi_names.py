@@ -186,7 +186,7 @@ def test_a_request_that_nobody_completes_is_not_waited_for_for_ever():
     request = MPI.Grequest.Start()
     assert request.Test() is False
 
-    with pytest.raises(RankError, match="one that nobody completes"):
+    with pytest.raises(RankError, match="one that no rank completes"):
         request.Wait()
     request.Complete()
     assert request.Wait() is True

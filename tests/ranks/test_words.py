@@ -184,7 +184,7 @@ def test_the_error_of_one_rank_tells_where_the_others_were():
         simulate(3)(program)
 
     rows = str(found.value).splitlines()
-    assert rows[0] == "every rank comes to its end, and rank 1 did not; found ValueError: no more"
+    assert rows[0] == "every rank finishes, and rank 1 did not; found ValueError: no more"
     assert rows[1].startswith("    at test_words.py:") and rows[1].endswith('raise ValueError("no more")')
     assert rows[2].startswith("  rank 0 was stopped in barrier() at test_words.py:")
     assert rows[3] == "  rank 2 was stopped before its first call, because rank 1 failed."

@@ -24,7 +24,7 @@ def test_every_network_takes_pretrained_as_jittor_does_and_says_how_weights_are_
     make = getattr(models, name)
 
     for wanted in (lambda: make(True), lambda: make(pretrained=True), lambda: make(weights="DEFAULT")):
-        with pytest.raises(jt.ArgumentError, match=rf"{name} begins with weights drawn .*found .*\.load\(path\)"):
+        with pytest.raises(jt.ArgumentError, match=rf"{name} starts from random weights .*found .*\.load\(path\)"):
             wanted()
 
 

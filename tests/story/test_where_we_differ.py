@@ -12,7 +12,7 @@ PAGE = (ROOT / "docs" / "where_we_differ.md").read_text(encoding="utf-8")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-@pytest.mark.filterwarnings("ignore:nobody holds the Var", "ignore:a loss of shape")
+@pytest.mark.filterwarnings("ignore:no variable holds the Var", "ignore:a loss of shape")
 def test_every_line_of_code_answers_as_the_page_says(tmp_path):
     code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
     test = doctest.DocTestParser().get_doctest(code, {"folder": str(tmp_path)}, "where_we_differ.md", None, 0)

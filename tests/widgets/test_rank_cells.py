@@ -136,7 +136,7 @@ def test_an_error_is_shown_once_and_raised_in_few_words(cell):
     assert isinstance(error, jt.base.errors.RankError)
     assert printed.splitlines() == [
         "rank 1 failed, and with it all ranks: ZeroDivisionError: division by zero",
-        "What happened stands above, below the columns.",
+        "What happened is shown above, below the columns.",
     ]
 
 

@@ -85,7 +85,7 @@ def test_what_goes_wrong_is_an_answer_too(message, words):
 def test_a_view_that_answers_nothing_says_so():
     (sent,) = ask(View(small()), {"do": "dance"})
 
-    assert "the view 'table' answers no questions" in sent["error"]
+    assert "the view 'table' takes no questions" in sent["error"]
     assert "dance" in sent["error"]
 
 

@@ -2,7 +2,7 @@
 
 module(view)      the code that draws one view, for a notebook
 page_html(...)    a page that works from a disk, with no network and no Jupyter, also in a sandboxed iframe
-snapshot_html     the same inside of a notebook: the page in a frame, on top of a picture and a table that always remain
+snapshot_html     the same inside a notebook: the page in a frame, on top of a picture and a table that always remain
 
 The code of all views lies beside this file as static/jt.js, in parts; widgets/frontend/build.mjs makes it. A line above
 each part says which views need it. A page may fetch nothing: its own Content-Security-Policy says so. So whatever
@@ -84,7 +84,7 @@ def pack_json(document: Mapping[str, Any]) -> bytes:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Put a text in place of a file, all of it or nothing: what was there stays until the new one is complete."""
+    """Put a text instead of a file, all of it or nothing: what was there stays until the new one is complete."""
     path = path.resolve()
     beside = path.with_name(f".{uuid.uuid4().hex}.part")
     try:

@@ -49,7 +49,7 @@ class Columns:
 
 
 def widgets_of(run: CellRun) -> list[tuple[int, Any]]:
-    """(rank, what it showed) of all that lives only outside of a table: widgets."""
+    """(rank, what it showed) of all that lives only outside a table: widgets."""
     return [(told.rank, bundle) for told in run.ranks for bundle in _bundles(told) if _is_widget(bundle)]
 
 

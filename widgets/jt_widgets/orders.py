@@ -95,7 +95,7 @@ def _pairs(text: str, asked: str, key: Callable[[str], Any], number: Callable[[s
     try:
         return {key(k): number(v) for k, v in (pair.split(":") for pair in text.split(","))}
     except ValueError:
-        raise ArgumentError(f"{asked} takes pairs such as 2:3, or 0-1:3 where a way is meant", repr(text)) from None
+        raise ArgumentError(f"{asked} takes pairs such as 2:3, or 0-1:3 for a link of two ranks", repr(text)) from None
 
 
 def _plain(text: str) -> float:

@@ -55,7 +55,7 @@ class Live:
             self.show(columns)
 
     def show(self, columns: Columns) -> None:
-        """Show this, in place of what was shown before."""
+        """Show this, instead of what was shown before."""
         if self._place is None:
             self._place = display(columns, display_id=True)
         else:
@@ -79,7 +79,7 @@ def show(run: CellRun, live: Live, *, view: bool, go_on: bool) -> None:
         display(ranks(run.record))
     if go_on and not isinstance(run.failure, KeyboardInterrupt):
         return
-    with briefly(run.explanation.partition("\n")[0].rstrip(":"), "What happened stands above, below the columns."):
+    with briefly(run.explanation.partition("\n")[0].rstrip(":"), "What happened is shown above, below the columns."):
         run.raise_failure()
 
 

@@ -58,7 +58,7 @@ class TapeView(View):
         super().__init__(taped.recording, **state)
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
-        """What `Taped` answers."""
+        """What `Taped` returns."""
         return self.taped.answer(message)
 
     def picture_svg(self) -> str:

@@ -36,7 +36,7 @@ class TrainPanel(View):
         return self.loop.step()
 
     async def train(self, steps: int | None = None, epochs: int | None = None) -> None:
-        """Train for so many batches, or so often over all; buttons are answered. After an interrupt, call it again."""
+        """Train for a number of batches or epochs; the buttons work meanwhile. After an interrupt, call it again."""
         try:
             await self.loop.train(steps, epochs)
         except (KeyboardInterrupt, asyncio.CancelledError) as stop:

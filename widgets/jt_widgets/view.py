@@ -75,7 +75,7 @@ class View(anywidget.AnyWidget):
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
         """What the browser asked; what is raised here is shown in the view. Subclasses that answer override this."""
-        raise ArgumentError(f"the view {self.kind!r} answers no questions", repr(message))
+        raise ArgumentError(f"the view {self.kind!r} takes no questions", repr(message))
 
     def refresh(self) -> None:
         """Bring the document up to date before it is shown or saved. Subclasses whose document grows override this."""
@@ -99,7 +99,7 @@ class View(anywidget.AnyWidget):
     def save(self, path: str | Path) -> Path:
         """Write one file that shows the same, with the same interaction, in any browser, without Jupyter or network."""
         if not isinstance(path, (str, Path)):
-            raise ArgumentError("a view is saved under a path", repr(path), '"view.html"')
+            raise ArgumentError("a view is saved to a path", repr(path), '"view.html"')
         path = Path(path)
         if path.suffix.lower() != ".html":
             raise ArgumentError("a view is saved as .html", repr(path.suffix), f"{path.stem}.html")
@@ -165,7 +165,7 @@ def _check_state(state: dict[str, Any]) -> None:
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError, RecursionError):
-            raise ArgumentError("a view remembers texts, numbers and lists", f"{name}={value!r}") from None
+            raise ArgumentError("a view stores strings, numbers and lists", f"{name}={value!r}") from None
 
 
 def _beginning(text: str) -> str:

@@ -63,7 +63,7 @@ def _windows(numbers: np.ndarray, kh: int, kw: int, stride: int, padding: int) -
 
 @exercise("2 Winograd")
 def check_winograd(one: Callable[..., Any], two: Callable[..., Any]) -> str:
-    """Count products of two numbers: 4 in place of 6 for two outputs, 16 in place of 36 for two by two."""
+    """Count products of two numbers: 4 instead of 6 for two outputs, 16 instead of 36 for two by two."""
     for d, g in [
         ([1, 2, 3, 4], [1, 0, 0]),
         ([1, 2, 3, 4], [0, 0, 1]),
@@ -79,7 +79,7 @@ def check_winograd(one: Callable[..., Any], two: Callable[..., Any]) -> str:
             [sum(d[y + i][x + j] * g[i][j] for i in range(3) for j in range(3)) for x in range(2)] for y in range(2)
         ]
         _count(two, d, g, square, 16, 36)
-    return "4 products in place of 6, and 16 in place of 36"
+    return "4 products instead of 6, and 16 instead of 36"
 
 
 def _count(function: Callable[..., Any], d: list[Any], g: list[Any], right: list[Any], most: int, plain: int) -> None:
@@ -88,11 +88,11 @@ def _count(function: Callable[..., Any], d: list[Any], g: list[Any], right: list
     found = ask(function, count.numbers(d), count.numbers(g), case=f"d={d}, g={g}", name=name)
     mine = list(_flat(found))
     if len(mine) != len(list(_flat(right))):
-        raise RefusedError(f"{name}(d={d}, g={g}) answers with {found!r}, and {right} is what there should be")
+        raise RefusedError(f"{name}(d={d}, g={g}) returns {found!r}, and {right} is what there should be")
     if [fraction(v) if isinstance(v, Number) else v for v in mine] != list(_flat(right)):
         raise RefusedError(f"{name}(d={d}, g={g}) is {found!r}, and should be {right}")
     if not all(isinstance(v, Number) for v in mine):
-        raise RefusedError(f"{name} answers with plain numbers: compute with those of d and g, which are counted")
+        raise RefusedError(f"{name} returns plain numbers: compute with those of d and g, which are counted")
     if count.products > most:
         raise RefusedError(f"{name}: right, with {count.products} products of two numbers; {most} will do, of {plain}")
 
@@ -145,7 +145,7 @@ def _by_windows(fft_conv: Callable[..., Any]) -> bool:
     image += np.diag(HUGE * random.uniform(1, 2, 12))  # one in each row and column: a transform of rows is one, too
     found = np.asarray(ask(fft_conv, image, window, case="image of (12, 12), huge on the diagonal; window of (3, 3)"))
     right = _correlate(image, window)
-    unseen = abs(np.subtract.outer(range(10), range(10))) > 2  # the diagonal is outside of these windows
+    unseen = abs(np.subtract.outer(range(10), range(10))) > 2  # the diagonal is outside these windows
     return bool(abs(found - right)[unseen].max() < 1e-12)
 
 
@@ -200,7 +200,7 @@ def check_half(half: Callable[..., Any]) -> str:
 
 
 def in_half(t: Transform, d: np.ndarray, g: np.ndarray, inputs: bool = True) -> np.ndarray:
-    """F(m, 3), whose inputs and whose every step are rounded to float16; sums inside of a step are exact."""
+    """F(m, 3), whose inputs and whose every step are rounded to float16; sums inside a step are exact."""
     d, g = (d.astype(np.float16), g.astype(np.float16)) if inputs else (d, g)
     taps = (t.G @ g).astype(np.float16)
     turned = (t.BT @ d).astype(np.float16)
@@ -234,7 +234,7 @@ def check_choose(choose: Callable[..., str]) -> str:
 
 def _judge_choice(p: Problem, found: str, runs: list[tuple[str, Problem]], known: bool, ever: bool) -> None:
     if found not in ALGORITHMS:
-        raise RefusedError(f"choose answers with one of {ALGORITHMS}, not {found!r}")
+        raise RefusedError(f"choose returns one of {ALGORITHMS}, not {found!r}")
     if not ever:
         raise RefusedError(f"{found!r} was chosen for {p}, and `run` was never called: measure, and then choose")
     if not known and not runs:

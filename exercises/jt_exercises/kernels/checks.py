@@ -26,7 +26,7 @@ NEAR = 1e-4
 LONG = (50, 700)  # the table on which a kernel runs compiled
 REWRITES: dict[str, tuple[bool, str]] = {  # may the compiler do that to our kernels? and why
     "(a + b) + c  ->  a + (b + c)": (True, "that is `reassoc`: without it no sum could be taken eight by eight"),
-    "a * b + c  ->  one instruction": (True, "that is `contract`: one rounding in place of two"),
+    "a * b + c  ->  one instruction": (True, "that is `contract`: one rounding instead of two"),
     "a - a  ->  0": (False, "inf - inf is nan, and a kernel that hides it would hide your mistake"),
     "isnan(a)  ->  False": (False, "`nnan` would promise that no number is nan, and nobody can promise that"),
     "a + 0  ->  a": (False, "-0.0 + 0 is 0.0: `nsz` would allow it, and we do not ask for it"),
@@ -146,7 +146,7 @@ def check_may(answer: Mapping[str, bool | None] | None) -> str:
 
 @exercise("4 four rows at once")
 def check_rows(text: str | None) -> str:
-    """Try a text in place of the kernel of a sum over rows: right for any length, one read of a sum for four rows."""
+    """Try a text instead of the kernel of a sum over rows: right for any length, one read of a sum for four rows."""
     kernel = column_sum()
     source = find(kernel)
     mine = text_of(text, ["lo", "hi", *(p.name for p in source.parameters)])

@@ -58,7 +58,7 @@ def check_tiled(tiled: Callable[..., Any]) -> str:
             f"right numbers, but {mine:,} misses, and without tiles ikj has {plain:,}. Each of i, j and k goes through "
             f"its tile, {TILE} numbers, before any goes on to the next: the three loops over tiles are outermost"
         )
-    return f"{mine:,} misses in place of {plain:,}"
+    return f"{mine:,} misses instead of {plain:,}"
 
 
 @exercise("3 the edges")
@@ -132,7 +132,7 @@ def check_tune(tune: Callable[..., Any]) -> str:
         tried += 1
         best = min(times, key=times.__getitem__)
         if found not in candidates:
-            raise RefusedError(f"tune answers with one of {candidates}, not {found!r}")
+            raise RefusedError(f"tune returns one of {candidates}, not {found!r}")
         if not calls:
             raise RefusedError(f"{found} was chosen, and `run` was never called: measure, and then choose")
         if found not in times:

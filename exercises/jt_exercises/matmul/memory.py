@@ -5,7 +5,7 @@
     watched.misses(width=8, lines=24)         how many of the accesses find no line in a cache that holds 24 lines of 8
 
 Indices are checked, negative ones too: a compiled kernel would read somewhere else and say nothing. Views such as
-`c[i, j:j + 4]` are no reads; their elements are. Nothing here knows verdicts but for the error that a check shows.
+`c[i, j:j + 4]` are no reads; their elements are. Nothing here knows verdicts except for the error that a check shows.
 """
 
 from __future__ import annotations
@@ -159,5 +159,5 @@ def wrong_element(seen: Watched) -> str:
     i, j = (int(k) for k in np.argwhere(seen.expected != seen.found)[0])
     n, m, p = seen.shape
     return (
-        f"for a of {(n, m)} and b of {(m, p)}, c[{i}, {j}] is {seen.found[i, j]:g} in place of {seen.expected[i, j]:g}"
+        f"for a of {(n, m)} and b of {(m, p)}, c[{i}, {j}] is {seen.found[i, j]:g} instead of {seen.expected[i, j]:g}"
     )

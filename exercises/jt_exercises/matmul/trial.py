@@ -89,7 +89,7 @@ def _ending(stage: str, status: int, size: int) -> str:
             f"false there too?"
         )
     crashed = f"compiled, on {size} by {size}, it crashed while {stage} (status {status})"
-    return f"{crashed}: does it write outside of an array?"
+    return f"{crashed}: does it write outside an array?"
 
 
 # in the process of its own
@@ -113,7 +113,7 @@ def serve() -> None:
         _tell(out, refused=str(refused))
     except IndexError:
         _tell(out, refused=(
-            f"compiled, on {size} by {size}, an index is outside of its array. Nothing checks indices there: it would "
+            f"compiled, on {size} by {size}, an index is outside its array. Nothing checks indices there: it would "
             f"write other memory, or crash. Which buffer, or step, fits 16 by 16 alone?"
         ))  # fmt: skip
     except Exception as error:  # noqa: BLE001 - whatever a compiled function raises

@@ -109,7 +109,7 @@ def check_measure(measure: Callable[..., float]) -> str:
         right = 10.0 ** (seed % 4 - 3)
         found = ask(measure, world.work(right), world.clock, case="work, clock")
         if not isinstance(found, Real) or not math.isfinite(found):
-            raise RefusedError(f"measure answers with seconds, not {found!r}")
+            raise RefusedError(f"measure returns seconds, not {found!r}")
         if not 0.99 * right <= found <= 1.03 * right:
             raise RefusedError(_why_not(found / right, world.calls, share))
     return f"{len(worlds)} machines, within 3 %"

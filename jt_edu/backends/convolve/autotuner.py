@@ -35,7 +35,7 @@ from jt_edu.backends.kernel_cache import Store
 from jt_edu.backends.thread_pool import threads
 
 ROUNDS = 15
-BUDGET = 1.0  # seconds for all candidates of one size, but for the first round
+BUDGET = 1.0  # seconds for all candidates of one size, except for the first round
 SLOW = 3.0  # times the best so far: dropped
 FAIR = 3  # rounds, until which only those are dropped that are SLOW squared: one sample may be somebody else's fault
 HOPELESS = 20.0  # times the least estimate: not run at all, unless the estimate is a TRIFLE
@@ -252,7 +252,7 @@ mine = Tuner()  # of this process
 
 
 def key_of(sizes: Sizes, count: int, backend: str) -> str:
-    """Names a line: everything that a time depends on, but for the machine and the algorithms."""
+    """Names a line: everything that a time depends on, except for the machine and the algorithms."""
     told = [[getattr(sizes, f.name) for f in fields(sizes)], count, backend]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:24]
 

@@ -4,7 +4,7 @@
     m = 2                       16                         36 / 16 = 2.25 times fewer
     m = 4                       36                        144 / 36 = 4 times fewer
 
-`by_image` is the same convolution with places in place of the image, taps in reverse order and 2 - padding.
+`by_image` is the same convolution with places instead of the image, taps in reverse order and 2 - padding.
 `by_weights` slides tiles of 4 x 4 places over the image, which gives 3 x 3 taps, from 36 multiplications as well.
 
 The values at the points are larger than the numbers they are made of, and cancel on the way back: errors grow. For

@@ -51,7 +51,7 @@ def _plain_ldexp(x: Number, n: Number) -> Number:
 
 @kernel_function(_plain_ldexp, alike("f"))
 def ldexp(x: Number, n: Number) -> Number:
-    """The number x * 2 ** n; n is a whole number in a float. Exact, but for one rounding where it underflows."""
+    """The number x * 2 ** n; n is a whole number in a float. Exact, except for one rounding where it underflows."""
     end, half = x.either(300.0, 2200.0), x.either(100, 900)  # 2 ** half and 2 ** -half are normal numbers
     left, steps = where(n > end, n.const(end), where(n < -end, n.const(-end), n)).to(x.bits().type), []
     for _ in range(3):

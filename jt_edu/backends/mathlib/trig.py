@@ -68,7 +68,7 @@ def near_quarters(x: Number) -> Quarters:
 
 
 def far_quarters(x: Number) -> Quarters:
-    """Quarter turns of any other: x = m 2^e, and from 192 bits of 2/pi on x 2/pi is known but for whole turns."""
+    """Quarter turns of any other: x = m 2^e, and from 192 bits of 2/pi on x 2/pi is known except for whole turns."""
     wide = x.to(types.float64)
     bits = abs_of(wide).bits()
     m, skipped = (bits & (2**52 - 1) | 2**52).to(WIDE), (bits >> 52) - 1013

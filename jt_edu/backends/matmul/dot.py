@@ -3,7 +3,7 @@
     np.dot(a, b, out)     out = a @ b, for matrices that lie row by row (C) or column by column (F)
 
 A kernel says it as NumPy does. Numba would type and write three functions for each kind of arguments: checks, and what
-counts references. This one says the same in a few instructions, for what our products are made of: 60 ms in place of
+counts references. This one says the same in a few instructions, for what our products are made of: 60 ms instead of
 250 until a kernel is there. `numba_pipeline` puts this module in the place of `np` in kernels that multiply matrices;
 whatever else a text asks of NumPy there, numba's own way answers.
 

@@ -85,7 +85,7 @@ RandomGray = RandomGrayscale  # Jittor's name
 
 
 class Gray(Grayscale):
-    """Jittor's name for `Grayscale` and `ToTensor` in one: of pixels it makes planes of floats from 0 to 1.
+    """Jittor's name for `Grayscale` and `ToTensor` in one: it turns pixels into planes of floats from 0 to 1.
 
     Args:
         num_output_channels: 1, or 3 equal ones.

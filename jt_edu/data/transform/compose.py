@@ -39,7 +39,7 @@ class Compose:
 
 
 class Lambda:
-    """A function as a transform. For workers it stands at the top of a file, and is no lambda.
+    """A function as a transform. For workers, define it at the top of a file, and not as a lambda.
 
     Example:
         >>> Lambda(abs)(-3)

@@ -24,7 +24,7 @@ DTYPES = ("uint8", "float16", "float32", "float64")  # in which light has one me
 
 
 class ToTensor:
-    """Pixels (h, w, c) from 0 to 255 become planes (c, h, w) float32 from 0 to 1; an array, which a batch makes a Var.
+    """Pixels (h, w, c) from 0 to 255 become planes (c, h, w) float32 from 0 to 1: an array, and a Var once in a batch.
 
     Raises:
         DtypeError: these are no pixels. Floats need no scaling; np.moveaxis(x, -1, 0) puts their channels first.
@@ -48,7 +48,7 @@ class ToTensor:
 
 
 class ToPILImage:
-    """An image of Pillow, of pixels or of planes; floats from 0 to 1 become 0 to 255, rounded and kept there.
+    """A Pillow image from pixels or planes; floats from 0 to 1 become 0 to 255, rounded and clipped.
 
     Args:
         mode: of the image, in Pillow's words; "L", "LA", "RGB" or "RGBA" by default, for 1 to 4 channels.
@@ -78,7 +78,7 @@ class ToPILImage:
 
 
 class ConvertImageDtype:
-    """The same light in another dtype: floats from 0 to 1, uint8 from 0 to 255.
+    """The same image in another dtype: floats from 0 to 1, uint8 from 0 to 255.
 
         float = uint8 / 255        uint8 = round(255 float), kept in 0 to 255
 

@@ -178,7 +178,7 @@ def _check_room(planes: Any, size: tuple[int, int]) -> None:
 
 
 def _mirrored(places: Any, n: int, mode: str) -> Any:
-    """Places outside of 0 to n - 1 as places inside."""
+    """Places outside 0 to n - 1 as places inside."""
     if mode == "edge":
         return places.clip(0, n - 1)
     skip = 1 if mode == "reflect" else 0  # whether the last pixel is its own mirror image

@@ -3,7 +3,7 @@
 naive           by way of one rank                 doubling        with ever more distant ranks (also: dissemination)
 tree            told on, and on                    halving         giving away half, and half of that
 ring            to the next one only               rabenseifner    halving, then doubling
-pairwise        everyone to everyone               hierarchical    inside of groups, then across them
+pairwise        everyone to everyone               hierarchical    inside groups, then across them
 linear          from one rank to the next          rank_order      the same bits as native
 
 What each costs stands in its file, and as numbers in `model.py`; as data, for thousands of ranks, in `schedules.py`.
@@ -56,7 +56,7 @@ ALIKE = {("gather", "tree"), ("scatter", "tree")}  # ranks pass on pieces of oth
 
 
 def named(name: str, algorithm: str) -> str:
-    """What an algorithm for a collective is called here, if books have another name for it.
+    """The name used here for a collective algorithm that books call by another name.
 
     Example:
         >>> named("allreduce", "recursive_doubling"), named("allreduce", "ring")
@@ -82,7 +82,7 @@ def find(name: str, algorithm: str, uneven: bool = False) -> Callable[..., Any]:
         raise ArgumentError(f"{name} goes by {', '.join(known)}", repr(algorithm), f"algorithm={near[0]!r}")
     if uneven and (name, algorithm) in ALIKE:
         raise ArgumentError(
-            f"{name} by algorithm={algorithm!r} takes pieces that are equally long",
+            f"{name} by algorithm={algorithm!r} takes pieces of equal length",
             f"{name.capitalize()}v",
             "algorithm='naive'",
         )

@@ -1,4 +1,4 @@
-"""Hierarchical: inside of groups first, then across them, then inside again. Each part is a ring, and a short one.
+"""Hierarchical: inside groups first, then across them, then inside again. Each part is a ring, and a short one.
 
     6 ranks, 3 groups of 2        inside    0 1   2 3   4 5      reduce-scatter: chunk 0 on 0 2 4, chunk 1 on 1 3 5
                                   across    0 2 4   1 3 5        allreduce of a chunk

@@ -17,7 +17,7 @@ from jt_edu.mpi.algorithms.transport import Pieces, Wire
 
 
 def alltoall(wire: Wire, pieces: Pieces, likes: Pieces | None = None) -> list[Any]:
-    """Piece k goes to rank k; answers what each rank had for me. `likes` are as long as what comes."""
+    """Piece k goes to rank k; returns what each rank had for me. `likes` are as long as what comes."""
     here, size = wire.rank, wire.size
     found = list(pieces)
     for step in range(1, size):

@@ -46,7 +46,7 @@ class Speaker(Protocol):
 
 
 class Wire:
-    """One rank's end of the messages inside of a collective.
+    """One rank's end of the messages inside a collective.
 
     Args:
         comm: whose messages it uses.
@@ -150,7 +150,7 @@ def in_any_order(op: Op, algorithm: str) -> None:
     """
     if not op.commute:
         raise ArgumentError(
-            f"algorithm={algorithm!r} puts contributions together in another order than that of the ranks",
+            f"algorithm={algorithm!r} combines contributions in a different order from the ranks'",
             f"{op.name}, which does not commute", "algorithm='tree', or Op.Create(function, commute=True)",
         )  # fmt: skip
 

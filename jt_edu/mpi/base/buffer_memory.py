@@ -143,7 +143,9 @@ def _from_dlpack(given: Any) -> Array:
     tensor = head.tensor if head is not None else _Tensor.from_address(pointer(capsule, name))
     letter = LETTERS.get((tensor.code, tensor.lanes))
     if letter is None:
-        raise ArgumentError("DLPack tells of numbers that NumPy has", f"type {tensor.code} of {tensor.bits} bits")
+        raise ArgumentError(
+            "a DLPack array holds numbers that NumPy knows", f"type {tensor.code} of {tensor.bits} bits"
+        )
     size, shape = tensor.bits * tensor.lanes // 8, tuple(tensor.shape[: tensor.ndim])
     told: dict[str, Any] = {"typestr": f"{'<' if sys.byteorder == 'little' else '>'}{letter}{size}", "shape": shape}
     if tensor.strides:

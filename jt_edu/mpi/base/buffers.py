@@ -4,7 +4,7 @@
     [array, count]                      its first elements
     [array, (count, displacement)]      as many from there on; also as two items, [array, count, displacement]
     [array, counts]                     a list: one part for each rank, one behind the other
-    [array, (counts, displacements)]    one part for each rank, beginning there; a number in place of a list is the
+    [array, (counts, displacements)]    one part for each rank, beginning there; a number instead of a list is the
                                         count of each rank, or the step from one rank's displacement to the next one's
     [..., datatype]                     and the type of its elements: that of the array, a byte, or a layout
     [None, 0, datatype]                 nothing
@@ -101,7 +101,7 @@ def as_parts(given: Any, call: str, size: int, write: bool = False, equal: bool 
     ends = [at + n for at, n in zip(starts, lengths, strict=True) if n]
     if max(ends, default=0) > told.total(call):
         found = f"counts {lengths} from {starts}"
-        raise ShapeError(f"{call} has parts inside of its buffer of {told.total(call)} elements", found)
+        raise ShapeError(f"{call} has parts inside its buffer of {told.total(call)} elements", found)
     unit = told.step
     return Buffer(told.memory, tuple(n * unit for n in lengths), tuple(at * unit for at in starts))
 
@@ -181,7 +181,7 @@ def _is_type(what: Any) -> bool:
 def _as_told(flat: Array, dtype: np.dtype[Any], call: str) -> Array:
     """The same memory as elements of another type, if one of the two is a byte: a whole number of them."""
     if flat.dtype.itemsize > 1 < dtype.itemsize:
-        raise DtypeError(f"{call} is told the type of its elements, {flat.dtype}", f"{dtype}")
+        raise DtypeError(f"{call} must name the type of its elements, {flat.dtype}", f"{dtype}")
     raw = flat.view("u1")
     return raw[: raw.size // dtype.itemsize * dtype.itemsize].view(dtype)
 
@@ -206,7 +206,7 @@ def _equal_parts(told: _Told, call: str, size: int) -> list[int]:
     whole = told.total(call) - start if told.count is None else (count or 0) * size
     if whole % size or not 0 <= whole <= max(told.total(call) - start, 0) or (told.count is not None and count is None):
         found = f"{told.total(call)} elements" + (f", count {told.count!r}" if told.count is not None else "")
-        raise ShapeError(f"{call} has a part for each of {size} ranks, all equally long", found)
+        raise ShapeError(f"{call} has a part for each of {size} ranks, all of equal length", found)
     return [whole // size] * size
 
 
@@ -227,7 +227,7 @@ def _row(memory: Any, pieces: list[Piece], dtype: np.dtype[Any], call: str, writ
             limit = 1 << 62 if memory is None else memory.size
             if not 0 <= low < high <= limit or count > limit:
                 found = f"bytes {low} to {high - 1}"
-                raise ArgumentError(f"{call} has elements inside of its buffer of {limit} bytes", found)
+                raise ArgumentError(f"{call} has elements inside its buffer of {limit} bytes", found)
             if memory is None:
                 memory_at(np.array([low, high - 1]), call, False)  # before a row is made that may be very long
         places.append(np.ravel((start + spread(kind, count))[:, None] + np.arange(size)))
@@ -253,7 +253,7 @@ def check_types(call: str, mine: Buffer, room: Buffer | None) -> None:
     """
     if room is not None and not _alike(mine.dtype, room.dtype):
         found = f"{mine.dtype} and {room.dtype}"
-        raise DtypeError(f"{call} takes from one buffer and fills another of the same type", found, "a cast of one")
+        raise DtypeError(f"{call} reads one buffer and fills another of the same type", found, "a cast of one")
 
 
 def _alike(a: np.dtype[Any], b: np.dtype[Any]) -> bool:

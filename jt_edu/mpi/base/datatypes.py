@@ -154,12 +154,12 @@ class Datatype:
         return _laid_out("indexed", _blocks(blocklengths, places, [self] * len(places)))
 
     def Create_indexed_block(self, blocklength: int, displacements: Sequence[int]) -> Datatype:
-        """Blocks of one length, beginning at those elements."""
+        """Blocks of the same length, beginning at those elements."""
         places = _numbers("Create_indexed_block", displacements)
         return self.Create_indexed([blocklength] * len(places), places)
 
     def Create_hindexed_block(self, blocklength: int, displacements: Sequence[int]) -> Datatype:
-        """Blocks of one length, beginning at those bytes."""
+        """Blocks of the same length, beginning at those bytes."""
         places = _numbers("Create_hindexed_block", displacements)
         return self.Create_hindexed([blocklength] * len(places), places)
 

@@ -64,7 +64,7 @@ class CallError(ArgumentError, RankError):
 
 
 class DeadlockError(_ToldError):
-    """Every rank waits for another, so that nothing will ever happen again.
+    """Every rank waits for another, so no rank can ever continue.
 
     Example:
         >>> simulate(2)(lambda comm: comm.recv(source=1 - comm.rank))
@@ -74,7 +74,7 @@ class DeadlockError(_ToldError):
 
 
 class MismatchError(_ToldError):
-    """Ranks meet in one collective, and call it differently.
+    """Ranks call one collective with different arguments.
 
     Example:
         >>> simulate(2)(lambda comm: comm.bcast(1, root=comm.rank))
@@ -84,7 +84,7 @@ class MismatchError(_ToldError):
 
 
 class TruncationError(RankError):
-    """A message is longer than the room that was made for it.
+    """A message is longer than the buffer that receives it.
 
     Example:
         >>> simulate(1)(lambda comm: comm.Sendrecv(np.ones(3), 0, 0, np.ones(2), 0, 0))
@@ -96,7 +96,7 @@ class TruncationError(RankError):
 
 
 class RankTimeoutError(RankError, TimeoutError):
-    """Somebody did not come in time.
+    """A rank did not arrive in time.
 
     Example:
         >>> simulate(1)(lambda comm: comm.irecv(source=0).wait(timeout=1))
@@ -106,7 +106,7 @@ class RankTimeoutError(RankError, TimeoutError):
 
 
 class LookedInVainError(_ToldError):
-    """A rank looks for something again and again, while nothing happens anywhere.
+    """A rank polls again and again, while nothing happens on any rank.
 
     Example:
         >>> def program(comm):
@@ -119,7 +119,7 @@ class LookedInVainError(_ToldError):
 
 
 class LostRankError(_ToldError):
-    """A rank ended, or was dropped, while others counted on it.
+    """A rank ended, or was dropped, while others waited for it.
 
     Example:
         >>> from jt_edu.mpi import Faults

@@ -29,7 +29,7 @@ INSTEAD = {  # how a name begins -> what to use
 
 
 def instead_of(name: str, here: Iterable[str]) -> str:
-    """What to try in place of a name: what does the same, or else names that look like it.
+    """What to try instead of a name: what does the same, or else names that look like it.
 
     Example:
         >>> instead_of("Create_cart", [])[:5], instead_of("Alreduce", ["Allreduce", "Bcast"])

@@ -20,8 +20,8 @@ class Pickle:
     """How objects become bytes, and objects again; `MPI.pickle` is the one that the rank which asks sends with.
 
     Args:
-        dumps: answers the bytes of an object; Python's own if it is left out.
-        loads: answers the object of some bytes, which have to come from somebody who is trusted.
+        dumps: returns the bytes of an object; Python's own if it is left out.
+        loads: returns the object of some bytes, which have to come from somebody who is trusted.
         protocol: what `dumps` gets as well, unless it is None; 5 for Python's own.
 
     Example:

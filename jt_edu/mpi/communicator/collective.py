@@ -40,7 +40,7 @@ class Collectives(Meets):
     # objects
 
     def barrier(self, algorithm: str = "native") -> None:
-        """Nobody leaves before all have come."""
+        """No rank continues before all have arrived."""
         self._meet("barrier", None, algorithm=algorithm)
 
     def bcast(self, obj: Any = None, root: int = 0, algorithm: str = "native") -> Any:
@@ -63,7 +63,7 @@ class Collectives(Meets):
         return found
 
     def alltoall(self, sendobj: Any, algorithm: str = "native") -> list[Any]:
-        """Element k of my sequence goes to rank k; answers what each rank had for me."""
+        """Element k of my sequence goes to rank k; returns what each rank had for me."""
         found: list[Any] = self._meet("alltoall", self._one_each(sendobj, "alltoall"), algorithm=algorithm)
         return found
 
@@ -95,7 +95,7 @@ class Collectives(Meets):
     # buffers
 
     def Barrier(self, algorithm: str = "native") -> None:
-        """Nobody leaves before all have come."""
+        """No rank continues before all have arrived."""
         self._meet("Barrier", None, algorithm=algorithm)
 
     def Bcast(self, buf: Any, root: int = 0, algorithm: str = "native", background: bool = False) -> Any:

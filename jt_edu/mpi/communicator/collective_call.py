@@ -39,7 +39,7 @@ class Meets(PointToPoint):
         self, name: str, part: Any, *, root: int = 0, op: Any = SUM, algorithm: str = "native",
         finish: Callable[[Any], Any] | None = None, background: bool = False, agree: dict[str, Any] | None = None,
     ) -> Any:  # fmt: skip
-        """Take part in one collective; answers what this rank gets, or a request for it."""
+        """Take part in one collective; returns what this rank gets, or a request for it."""
         kind = plain(name)
         said: dict[str, Any] = {"root": root} if kind in ROOTED else {}
         if kind in ROOTED:
@@ -92,7 +92,7 @@ class Meets(PointToPoint):
 
     @abstractmethod
     def _come(self, visit: Visit, way: Way) -> Any:
-        """Come to the meeting; answers what this rank gets, or a request for it."""
+        """Come to the meeting; returns what this rank gets, or a request for it."""
 
 
 def plain(name: str) -> str:

@@ -98,7 +98,7 @@ class Groups(Persistent):
             return self._group(group.members, (self.plane, "group", group.members, tag, self._made[group.members, tag]))
 
     def Create(self, group: Group) -> Self:
-        """A communicator for a group; all ranks of this one call it, and those outside of the group get COMM_NULL.
+        """A communicator for a group; all ranks of this one call it, and those outside the group get COMM_NULL.
 
         Ranks may call it with different groups, so that several communicators are made at once: each rank with the
         group that it is in.

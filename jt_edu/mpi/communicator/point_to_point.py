@@ -239,7 +239,7 @@ class PointToPoint(ABC):
     def _called(self, name: str, said: str, **details: Any) -> Calling:
         """One call, noted down from its beginning to its end."""
         if self.freed:
-            raise RankError(f"{name} speaks through a communicator", f"{self.name}, which was freed")
+            raise RankError(f"{name} communicates through a communicator", f"{self.name}, which was freed")
         self._due_first()
         if details.get("peer", -1) >= 0:
             details["peer"] = self.members[details["peer"]]
@@ -251,7 +251,7 @@ class PointToPoint(ABC):
             self.before()
 
     def _waiting(self, said: str) -> Calling | nullcontext[None]:
-        """A wait that stands by itself is a call of its own; one inside of a call is a part of it."""
+        """A wait that stands by itself is a call of its own; one inside a call is a part of it."""
         return nullcontext() if self.ledger.inside_a_call(self.task) else self._called("wait", said)
 
     def _send(

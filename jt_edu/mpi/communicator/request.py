@@ -41,7 +41,9 @@ class _Nobody:
     def wait_for(self, requests: Sequence[Request], every: bool = True, deadline: int | None = None) -> None:
         """All of them have happened."""
         if not self.look(requests, every):
-            raise RankError("a request that is waited for happens", "one that nobody completes", "Complete before it")
+            raise RankError(
+                "a request that is waited for must complete", "one that no rank completes", "Complete before it"
+            )
 
     def look(self, requests: Sequence[Request], every: bool = True) -> bool:
         """Whether they have happened."""
@@ -70,8 +72,8 @@ class Request:
         tag: of a message.
         at_once: whether the call that began it came back before it had happened.
 
-    `finish` is called once, by the owner, when it learns that it has happened; it answers the value. `withdraw` is
-    called to take it back, and answers whether that was possible. `needs` is another one without which it has not
+    `finish` is called once, by the owner, when it learns that it has happened; it returns the value. `withdraw` is
+    called to take it back, and returns whether that was possible. `needs` is another one without which it has not
     happened: the send of a receive that is one call with it.
     """
 

@@ -98,7 +98,7 @@ class MPIComm(MPIPairs, Groups):
         return request
 
     def _inside(self, sequence: int, task: Progress) -> MPIPairs:
-        """This group for the messages inside of one collective: on `side`, with tags of their own."""
+        """This group for the messages inside one collective: on `side`, with tags of their own."""
         return MPIPairs(
             self.side, self.side, self.native, self.journal, task, self.members, self.plane, self.name,
             shift_for(sequence), self._tickets,
@@ -177,7 +177,7 @@ def library() -> Any:
             mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
         from mpi4py import MPI  # noqa: PLC0415
     except (ImportError, RuntimeError) as error:
-        raise RankError("real ranks speak through mpi4py", f"{error}", launch.INSTALL) from error
+        raise RankError("real ranks communicate through mpi4py", f"{error}", launch.INSTALL) from error
     version = " ".join(MPI.Get_library_version().split("\n")[0].split())
     if not MPI.Is_initialized():
         if "OMPI_COMM_WORLD_RANK" in os.environ and "Open MPI" not in version:
@@ -190,7 +190,7 @@ def library() -> Any:
 
 def _strangers(found: str) -> RankError:
     attempt = "the mpirun beside this Python, or MPI4PY_LIBMPI=path to the library of the other"
-    return RankError("mpirun and the library under mpi4py belong to one MPI", found, attempt)
+    return RankError("mpirun and the library under mpi4py must belong to the same MPI", found, attempt)
 
 
 def _ends_all(comm: MPIComm, before: Callable[..., Any]) -> Callable[..., None]:

@@ -155,7 +155,7 @@ def need(environment: Mapping[str, str] | None = None) -> Launcher:
         where = f"none beside mpicc_path={chosen}" if chosen else f"none beside {sys.executable}, and none on PATH"
         raise RankError("real ranks are started by mpirun", where, INSTALL)
     if not _version_of("mpi4py"):
-        raise RankError("real ranks speak through mpi4py", f"{launcher.mpirun}, but no mpi4py", INSTALL)
+        raise RankError("real ranks communicate through mpi4py", f"{launcher.mpirun}, but no mpi4py", INSTALL)
     return launcher
 
 

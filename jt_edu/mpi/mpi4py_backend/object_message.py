@@ -4,7 +4,7 @@
     long object    [ 0, length, tag ]  and on `side` [ pickled ...................... ]
 
 So a receive can be posted before the length is known, and objects arrive in the order of their receives. `side` is a
-communicator of our own, whose tags are shared out: 0 is free, then come those of messages inside of algorithms, then
+communicator of our own, whose tags are shared out: 0 is free, then come those of messages inside algorithms, then
 those of long objects.
 """
 
@@ -31,7 +31,7 @@ def ticket_for(number: int) -> int:
 
 
 def shift_for(sequence: int) -> int:
-    """The tag on `side` of the messages inside of one collective.
+    """The tag on `side` of the messages inside one collective.
 
     Example:
         >>> shift_for(0)

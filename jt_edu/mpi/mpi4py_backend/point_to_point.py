@@ -2,7 +2,7 @@
 
 array           as a buffer, never pickled, from and into the learner's own memory
 object          pickled; a long one in two messages, see object_message.py
-inside of an algorithm, messages go through `side` with tags of their own: `shift` is added to the learner's
+inside an algorithm, messages go through `side` with tags of their own: `shift` is added to the learner's
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ class Progress:
 
     @contextmanager
     def _attendant(self) -> Iterator[None]:
-        """A thread that looks after what was begun, while this one is inside of MPI."""
+        """A thread that looks after what was begun, while this one is inside MPI."""
         over = threading.Event()
 
         def attend() -> None:

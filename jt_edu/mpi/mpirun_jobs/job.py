@@ -112,7 +112,7 @@ def run_job(
     whole("run_job", "ranks", ranks, 1, 256)
     number("run_job", "timeout", timeout, 0, above=True)
     if isinstance(program, Path) and not program.is_file():
-        raise ArgumentError("run_job takes a text, or the path of a file", f"{program}, which is none")
+        raise ArgumentError("run_job takes a text, or the path of a file", f"{program}, which is not one")
     known = {**os.environ, **(environment or {})}
     launcher = launch.need(known)
     with tempfile.TemporaryDirectory(prefix="jt_edu_job_", ignore_cleanup_errors=True) as place:
@@ -189,7 +189,7 @@ class Running:
         elif limit is not None:
             job.error = RankTimeoutError(f"the job ends within {limit:g} s", self._what_ranks_do())
         elif failed or job.code or len(told) < job.size:
-            job.error = LostRankError("every rank comes to its end", self._who_is_missing(told))
+            job.error = LostRankError("every rank finishes", self._who_is_missing(told))
         job.record.waits = self._waits() if isinstance(job.error, DeadlockError) else []
         job.record.failure = "" if job.error is None else f"{type(job.error).__name__}: {job.error}"
 
@@ -310,7 +310,7 @@ def error_from(document: Mapping[str, Any], rank: int) -> JtError:
     if isinstance(kind, type) and issubclass(kind, RankError) and document["parts"]:
         return kind(*document["parts"])
     found = f"{document['kind']}: {document['text']}"
-    return RankError(f"every rank comes to its end, and rank {rank} did not", found)
+    return RankError(f"every rank finishes, and rank {rank} did not", found)
 
 
 def end_processes(process: subprocess.Popen[bytes], folder: Path) -> None:

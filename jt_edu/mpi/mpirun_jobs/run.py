@@ -41,7 +41,7 @@ USAGE = "python -m jt_edu.run program.py arguments, or -m module arguments"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the program that the arguments name; answers its exit code."""
+    """Run the program that the arguments name; returns its exit code."""
     if not arguments or (arguments[0] == "-m" and len(arguments) < 2):
         sys.stderr.write(f"usage: {USAGE}\n")
         return 2

@@ -77,7 +77,7 @@ class Cell:
         return names_set(self.body)
 
     def run(self, comm: Communicator, parcel: Parcel, space: dict[str, Any], known: dict[int, Var]) -> Any:
-        """Run it as the rank of a communicator, with the names of that rank; answers its last expression.
+        """Run it as the rank of a communicator, with the names of that rank; returns its last expression.
 
         Args:
             comm: of the rank.
@@ -210,7 +210,7 @@ class CellRun:
         if not isinstance(self.failure, Exception) or isinstance(self.failure, RankError):
             raise self.failure.with_traceback(None)
         found = f"{_said(self.failure)}, on rank {self.failed_rank}"
-        raise RankError("every rank comes to the end of its cell", found) from self.failure
+        raise RankError("every rank finishes its cell", found) from self.failure
 
     def __repr__(self) -> str:
         groups: dict[str, list[int]] = {}

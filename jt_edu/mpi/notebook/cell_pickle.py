@@ -227,7 +227,7 @@ class _Packer(pickle.Pickler):
         return _make_named_tuple, made, self._written_by_hand(kind, {*OWN, *bare}), None, None, _set_all
 
     def _written_by_hand(self, kind: type, made: Iterable[str]) -> dict[str, Any]:
-        """What stands in the body of a class: all but what is `made` for it, and what it has in place of that."""
+        """What stands in the body of a class: all but what is `made` for it, and what it has instead of that."""
         rest = _own_names(vars(kind), made)
         for name, thing in vars(kind).items():
             function = getattr(thing, "__func__", thing)

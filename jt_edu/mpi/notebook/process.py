@@ -67,7 +67,7 @@ class Page:
 
 
 def page() -> Page | None:
-    """The page of the rank that runs right now; None outside of ranks."""
+    """The page of the rank that runs right now; None outside ranks."""
     return current().rank_state.get("page")
 
 
@@ -210,7 +210,7 @@ def _input(real: Callable[..., str], prompt: object = "", /) -> str:
     if mine is None:
         return real(prompt)
     raise RankError(
-        "ranks have no keyboard: under mpirun all but one would wait for it for ever", f"input() on rank {mine.rank}",
+        "ranks have no keyboard: under mpirun all but one would wait for it forever", f"input() on rank {mine.rank}",
         "ask in a cell of the notebook: ranks see its names",
     )  # fmt: skip
 

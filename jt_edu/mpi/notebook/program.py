@@ -29,7 +29,7 @@ USAGE = "python -m jt_edu.launch -np ranks program.py arguments, or -np ranks -m
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the program that the arguments name; answers its exit code."""
+    """Run the program that the arguments name; returns its exit code."""
     match list(arguments):
         case ["-np" | "-n", ranks, "-m", module, *rest] if ranks.isdigit():
             told = run_script(int(ranks), module, rest, is_module=True)
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
 def run_script(
     size: int, program: str, arguments: Sequence[str] = (), *, is_module: bool = False, **options: Any
 ) -> Simulation:
-    """Run a program on simulated ranks, and wait for all of them; an error is in the answer, not raised.
+    """Run a program on simulated ranks, and wait for all of them; an error is part of the result, and not raised.
 
     Results are the exit codes of the ranks. One that calls sys.exit has ended, and the others go on, as processes do.
 

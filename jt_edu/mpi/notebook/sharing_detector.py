@@ -130,14 +130,14 @@ class Watch:
                 self._add(Thing(name, module, (name.rpartition(".")[2],)))
 
     def _add(self, thing: Thing) -> None:
-        """Watch a thing, and all that is inside of it."""
+        """Watch a thing, and all that is inside it."""
         if id(thing.thing) not in self._things and len(self._things) < MOST_THINGS:
             thing.mark = _mark(thing.thing)
             self._things[id(thing.thing)] = thing
             self._find(thing)
 
     def _find(self, thing: Thing) -> None:
-        """Watch what is inside of a thing, if it is not watched yet."""
+        """Watch what is inside a thing, if it is not watched yet."""
         for path, inner in _inside(thing):
             if not isinstance(inner, PLAIN) and id(inner) not in self._things and _is_watched(inner):
                 self._add(Thing(path, inner, (path.rpartition(".")[2], *thing.words)))
@@ -185,7 +185,7 @@ def _is_watched(thing: Any) -> bool:
 
 
 def _mark(thing: Any) -> Any:
-    """Something that differs when a thing has changed itself; what is inside of it has marks of its own."""
+    """Something that differs when a thing has changed itself; what is inside it has marks of its own."""
     if thing is os.getcwd:
         return str(Path.cwd())
     if isinstance(thing, Var):

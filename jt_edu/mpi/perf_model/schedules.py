@@ -231,7 +231,7 @@ def doubling_scan(P: int, m: int) -> Rounds:
 
 
 def hierarchical(P: int, m: int, item: int) -> Rounds:
-    """A ring inside of every group, a ring across them for each place, and the first again."""
+    """A ring inside every group, a ring across them for each place, and the first again."""
     width = group_size(P)
     table = np.arange(P).reshape(-1, width)  # (groups, G)
     inside = cut(m // item, width) * item  # (G,), bytes of the chunks

@@ -84,7 +84,7 @@ class ThreadMeets(ThreadPairs, Meets):
     # by an algorithm
 
     def _inside(self, sequence: int) -> ThreadPairs:
-        """This group on a plane of its own, for the messages inside of one collective."""
+        """This group on a plane of its own, for the messages inside one collective."""
         return ThreadPairs(self.world, self.task, self.members, (self.plane, "inside", sequence), self.name)
 
     def _begin_helper(self, visit: Visit, way: Way) -> None:

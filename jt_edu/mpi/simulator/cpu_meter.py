@@ -4,7 +4,7 @@
     "modelled"   by its kernels: bytes and operations of each, at the speeds of the network's machine. Always the same
     "measured"   by the time that its thread had the processor: what it really took, and never twice the same
 
-What a meter answers moves the virtual clock of the rank. Measured times hang on the machine and on compiling, so a
+What a meter returns moves the virtual clock of the rank. Measured times hang on the machine and on compiling, so a
 schedule "clock" is no longer the same each time.
 """
 

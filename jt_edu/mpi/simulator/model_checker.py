@@ -11,8 +11,8 @@
 
 A receive or a probe from any rank, and a wait for any of several requests, is left open until no rank can run: then all
 messages are there that it could get. One of them is chosen, and in another run another one, until every choice has been
-made. The order of turns does not matter to a program but for these, so no end is overlooked; only `iprobe` and `test`,
-which look at a moment, are run in one order alone.
+made. Except for these, the order of turns does not matter to a program, so no end is overlooked. Only `iprobe` and
+`test`, which look at a moment, are run in one order.
 
 After Vo, Aananthakrishnan, Gopalakrishnan et al. 2010, "A scalable and distributed dynamic formal verifier for MPI
 programs", and Vakkalanka et al. 2008, "Dynamic verification of MPI programs with reductions", whose order this is.
@@ -134,7 +134,7 @@ class Guide:
         return [*(which for which, _ in taken[:-1]), taken[-1][0] + 1] if taken else None
 
     def __call__(self, world: World, waiting: list[Task]) -> bool:
-        """Nobody can run: choose for one open receive, probe or wait; answers whether there was one with a choice."""
+        """Nobody can run: choose for one open receive, probe or wait; returns whether there was one with a choice."""
         for (plane, rank), box in sorted(world.boxes.items(), key=lambda item: item[0][1]):
             for receive in box.all_receives:
                 letters = _candidates(box, receive)

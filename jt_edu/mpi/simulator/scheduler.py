@@ -45,7 +45,7 @@ class Baton:
     Args:
         policy: one of POLICIES, or the numbers of tasks in the order in which they ran before.
         seed: for the policy "random".
-        at_rest: called with the tasks that wait when nobody can run, or with one that looks in vain; answers the error
+        at_rest: called with the tasks that wait when nobody can run, or with one that looks in vain; returns the error
             that each of them gets, or nothing if some can go on now.
         timeout: seconds of virtual time after which a wait is given up; None: never.
         patient: who waits for one of several things goes on only when nobody can run, as `at_rest` says.
@@ -212,13 +212,13 @@ class Baton:
         other = next((t for t in self.tasks if t.thread is thread), None)
         if other is not None and other.rank != me.rank:
             return RankError(
-                f"each rank speaks through a communicator of its own; this is that of {me.name}",
+                f"each rank communicates through its own communicator; this is that of {me.name}",
                 f"{other.name} uses it",
                 "the communicator that the program is called with, not one that ranks share",
             )  # fmt: skip
         return RankError(
-            f"{me.name} speaks to others from the thread that it runs in", f"a call from the thread {thread.name!r}",
-            "let the thread return its result, and speak where it is joined",
+            f"{me.name} communicates from the thread that it runs in", f"a call from the thread {thread.name!r}",
+            "let the thread return its result, and communicate after joining it",
         )  # fmt: skip
 
     def fail(self, task: Task | None, error: BaseException) -> None:
@@ -240,7 +240,7 @@ class Baton:
             self._give(self._next())
 
     def stop(self, error: BaseException) -> list[Task]:
-        """From another thread: end all tasks; answers those that did not end in time.
+        """From another thread: end all tasks; returns those that did not end in time.
 
         Whoever waits finds its gate open, and ends; who runs is hit by an exception as soon as it runs Python again.
         """

@@ -99,7 +99,7 @@ class SoloComm(ThreadComm):
 
 
 class Simulation:
-    """What came of a simulation.
+    """The results of a simulation.
 
     Attributes:
         results: what the program returned, by rank.
@@ -150,12 +150,12 @@ class Simulation:
         if not isinstance(error, RankStopped):
             return error
         if how := self.world.ended.get(rank):
-            return LostRankError(f"rank {rank} comes to its end", f"that it {how}")
+            return LostRankError(f"rank {rank} finishes", f"that it {how}")
         call = self.world.stopped_in.get(rank)
         where = f"in {call.words} at {call.line}" if call else "before its first call"
         cause = "the ranks were stopped" if self.failed_rank is None else f"rank {self.failed_rank} failed"
         self.stopped[rank] = f"{where}, because {cause}"
-        return RankError(f"rank {rank} comes to its end", f"that it was stopped {self.stopped[rank]}")
+        return RankError(f"rank {rank} finishes", f"that it was stopped {self.stopped[rank]}")
 
 
 Program = Callable[[ThreadComm], Any]
@@ -165,7 +165,7 @@ def run_ranks(
     size: int, program: Program, *, contexts: Sequence[Any] = (), while_waiting: Callable[[], None] | None = None,
     **options: Any,
 ) -> Simulation:  # fmt: skip
-    """Run a program on simulated ranks, and wait for all of them; an error is in the answer, not raised.
+    """Run a program on simulated ranks, and wait for all of them; an error is part of the result, and not raised.
 
     Args:
         size: how many ranks.
@@ -291,7 +291,7 @@ def _line_now(task: Task) -> str:
 
 
 def simulate(size: int, **options: Any) -> Callable[[Callable[..., Any]], list[Any]]:
-    """Run a function on simulated ranks, in threads of this process; answers what it returns on each.
+    """Run a function on simulated ranks, in threads of this process; returns what it returns on each.
 
     Args:
         size: how many ranks.
@@ -325,7 +325,7 @@ def raise_failure(told: Simulation) -> None:
     line = line_of(error)
     rows = [said + (f"\n    at {line}" if line and line not in said else "")]
     rows += [f"rank {rank} was stopped {where}" for rank, where in told.stopped.items()]
-    raise RankError(f"every rank comes to its end, and rank {told.failed_rank} did not", "\n  ".join(rows)) from error
+    raise RankError(f"every rank finishes, and rank {told.failed_rank} did not", "\n  ".join(rows)) from error
 
 
 def line_of(error: BaseException) -> str:

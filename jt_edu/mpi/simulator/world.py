@@ -304,7 +304,7 @@ class World:
         receive.request.complete(letter.arrival)
 
     def withdraw(self, plane: Plane, rank: int, receive: Receive) -> bool:
-        """Take a receive back; answers whether no letter has come for it."""
+        """Take a receive back; returns whether no letter has come for it."""
         box = self.boxes.get((plane, rank))
         if box is None or receive not in box.receives:
             return False

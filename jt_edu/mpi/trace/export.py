@@ -6,7 +6,7 @@
 
     record.save("run.json")      the same file also holds the whole record, which Record.load reads back
 
-Viewers ask for more than the format says: bars of one thread lie inside of each other or apart; each end of an arrow
+Viewers ask for more than the format says: bars of one thread lie inside each other or apart; each end of an arrow
 lies in a bar, before its last nanosecond, or it is tied to the bar that comes next; what has no length is not there. So
 a bar lasts a nanosecond at least, and what was received between two calls, by a test, gets a bar of its own.
 

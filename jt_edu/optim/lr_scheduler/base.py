@@ -33,7 +33,7 @@ class Schedule(Extended):
 
     A group that the optimizer is given later keeps the rate that it comes with.
 
-    PyTorch's form of a subclass, `get_lr(self)`, which answers the rates of all groups, will do as well.
+    PyTorch's form of a subclass, `get_lr(self)`, which returns the rates of all groups, will do as well.
 
     Args:
         optimizer: whose learning rates it sets. Its base rates are those that the first schedule found.
@@ -149,7 +149,7 @@ class Scaled(Schedule):
         raise ArgumentError(f"{type(self).__name__} must say what is left of the learning rate", "no share method")
 
     def rate(self, base: float, epoch: float) -> float:
-        """The learning rate in an epoch, if nobody else changes it."""
+        """The learning rate in an epoch, if nothing else changes it."""
         share: float = doing(self, "share")(epoch)
         return self.floor + (base - self.floor) * share
 
@@ -170,10 +170,10 @@ class Scaled(Schedule):
 
 
 def checked_rates(schedule: Schedule, rates: Any) -> list[float]:
-    """What PyTorch's `get_lr` answers: one rate for each group."""
+    """What PyTorch's `get_lr` returns: one rate for each group."""
     groups = len(schedule.optimizer.param_groups)
     if not isinstance(rates, (list, tuple)) or len(rates) != groups:
-        asked = f"{type(schedule).__name__}.get_lr answers a list with the rate of each of {groups} groups"
+        asked = f"{type(schedule).__name__}.get_lr returns a list with the rate of each of {groups} groups"
         raise ArgumentError(asked, short(rates), "[base * 0.9**self.last_epoch for base in self.base_lrs]")
     return [float(setting(f"{type(schedule).__name__}.get_lr", "each rate", rate)) for rate in rates]
 
@@ -182,8 +182,8 @@ def check_not_captured(schedule: object) -> None:
     """A replay of a compiled step runs none of its Python: the rate would stay what it was when it was captured."""
     if current().capture is not None:
         raise ArgumentError(
-            "a schedule moves outside of a compiled step, whose replays run none of its Python",
-            f"{type(schedule).__name__}.step() inside of jt.compile", "schedule.step() after the compiled step",
+            "a schedule steps outside a compiled step, whose replays do not run its Python",
+            f"{type(schedule).__name__}.step() inside jt.compile", "schedule.step() after the compiled step",
         )  # fmt: skip
 
 
@@ -198,14 +198,14 @@ def check_state(schedule: Any, saved: Any) -> None:
     """What a schedule of this class would save, of as many groups."""
     name, own = type(schedule).__name__, doing(schedule, "state_dict")()
     if not isinstance(saved, Mapping):
-        raise ArgumentError(f"{name} goes on from what state_dict returned", type(saved).__name__)
+        raise ArgumentError(f"{name} continues from what state_dict returned", type(saved).__name__)
     wrong = sorted(set(saved) ^ set(own))
     if wrong:
-        raise ArgumentError(f"{name} goes on from its own state", ", ".join(wrong))
+        raise ArgumentError(f"{name} continues from its own state", ", ".join(wrong))
     fits = [key for key, value in own.items() if _alike(key, value, saved[key]) and _may_be(schedule, key, saved[key])]
     wrong = [f"{key}={short(saved[key])}" for key in own if key not in fits]
     if wrong:
-        raise ArgumentError(f"{name} goes on from a state like its own", ", ".join(wrong))
+        raise ArgumentError(f"{name} continues from a state like its own", ", ".join(wrong))
 
 
 def _alike(name: str, own: Any, other: Any) -> bool:

@@ -167,7 +167,7 @@ class CyclicLR(Cycling):
         mode: "triangular"; "triangular2", where each cycle is half as high as the last; "exp_range", where the height
             is multiplied by gamma in each step.
         gamma: for "exp_range".
-        scale_fn: a function that says how high it goes, in place of `mode`.
+        scale_fn: a function that says how high it goes, instead of `mode`.
         scale_mode: what scale_fn is given: the number of the "cycle", from 1, or of "iterations", from 0.
         cycle_momentum: whether the momentum is set.
         base_momentum, max_momentum: the lowest and the highest.

@@ -100,4 +100,4 @@ def _number(metrics: Any) -> float:
     try:
         return float(metrics)
     except (TypeError, ValueError):
-        raise ArgumentError("a plateau is seen in one number per epoch", repr(metrics), "loss.item()") from None
+        raise ArgumentError("a plateau is judged by one number per epoch", repr(metrics), "loss.item()") from None

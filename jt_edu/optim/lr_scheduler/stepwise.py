@@ -39,7 +39,7 @@ class StepLR(Scaled):
 
 
 class MultiStepLR(Scaled):
-    """lr = base * gamma**(how many milestones have been reached); a milestone that is there twice counts twice.
+    """lr = base * gamma**(how many milestones have been reached); a milestone that is listed twice counts twice.
 
     Example:
         >>> optimizer = jt.optim.SGD([jt.ones(1)], lr=0.5)

@@ -104,12 +104,12 @@ def test_a_gradient_is_a_var_of_the_same_shape_or_none():
 @pytest.mark.parametrize(
     ("line", "advice"),
     [
-        ("v, i = x.max(1)", "x.max(dim), x.argmax(dim): max answers the values alone"),
-        ("_, i = jt.max(x, dim=1)", "x.max(dim), x.argmax(dim): max answers the values alone"),
-        ("v, i = x.min(1, keepdims=True)", "x.min(dim), x.argmin(dim): min answers the values alone"),
-        ("i, v = x.argmax(1)", "x.argmax(dim), x.max(dim), or argmin and min: each of them answers one of the two"),
-        ("(v, i), more = x.max(1), 3", "x.max(dim), x.argmax(dim): max answers the values alone"),
-        ("for v, i in [x.max(1)]: pass", "x.max(dim), x.argmax(dim): max answers the values alone"),
+        ("v, i = x.max(1)", "x.max(dim), x.argmax(dim): max returns the values alone"),
+        ("_, i = jt.max(x, dim=1)", "x.max(dim), x.argmax(dim): max returns the values alone"),
+        ("v, i = x.min(1, keepdims=True)", "x.min(dim), x.argmin(dim): min returns the values alone"),
+        ("i, v = x.argmax(1)", "x.argmax(dim), x.max(dim), or argmin and min: each of them returns one of the two"),
+        ("(v, i), more = x.max(1), 3", "x.max(dim), x.argmax(dim): max returns the values alone"),
+        ("for v, i in [x.max(1)]: pass", "x.max(dim), x.argmax(dim): max returns the values alone"),
         ("a, b = x", ""),
     ],
 )

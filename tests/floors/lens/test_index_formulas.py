@@ -19,7 +19,7 @@ def var(*shape):
 
 
 def worked_out(rule, out_shape, x, y=None):
-    """The gradient that a rule states, element by element; what lies outside of x is dropped."""
+    """The gradient that a rule states, element by element; what lies outside x is dropped."""
     name, there, _, _, value = RULE.fullmatch(rule).groups()
     target = x if name == "x" else y
     found = np.zeros(target.shape)
@@ -47,7 +47,7 @@ def worked_out(rule, out_shape, x, y=None):
         (lambda x: x[:2], "dx[i, j] += dout[i, j]"),
         (lambda x: x[0], "dx[0, i] += dout[i]"),
         (lambda x: x.reindex((3, 6), lambda i, j: (i, j - 1)),
-         "dx[i, j - 1] += dout[i, j]; what lies outside of x is dropped"),
+         "dx[i, j - 1] += dout[i, j]; what lies outside x is dropped"),
         (lambda x: x.sum(), "dx[i, j] = dout"),
         (lambda x: x.sum(0), "dx[i, j] = dout[j]"),
         (lambda x: x.sum(1, keepdims=True), "dx[i, j] = dout[i, 0]"),

@@ -580,7 +580,7 @@ def test_parameter_makes_a_var_of_its_own():
     assert not p.requires_grad
     assert p.numpy() is not x.numpy()
     assert nn.Parameter(np.ones(2)).dtype == "float64"
-    with pytest.raises(DtypeError, match="made of floats"):
+    with pytest.raises(DtypeError, match="holds floats"):
         nn.Parameter([1, 2])
 
 

@@ -113,7 +113,7 @@ def test_an_answer_that_would_go_into_a_part_that_nobody_holds_is_refused(name):
     c = jt.array(np.arange(8.0, dtype="f4").reshape(2, 4) + 1)
     shape = PARTS[name](c).shape
 
-    with pytest.raises(jt.ArgumentError, match=r"a part of a Var .* the answer would be lost.*x\[i, j\] = "):
+    with pytest.raises(jt.ArgumentError, match=r"a part of a Var .* the result would be lost.*x\[i, j\] = "):
         jt.add(jt.ones(shape), 1, out=PARTS[name](c))
 
     assert c.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]

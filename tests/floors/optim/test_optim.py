@@ -469,7 +469,7 @@ def test_a_parameter_in_two_places_is_refused():
 def test_a_rule_must_be_written():
     p = jt.ones(1)
 
-    with pytest.raises(ArgumentError, match="Optimizer must say how a parameter moves"):
+    with pytest.raises(ArgumentError, match="Optimizer must say how a parameter is updated"):
         optim.Optimizer([p], lr=0.1).step(p.sum())
 
 

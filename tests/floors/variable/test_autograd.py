@@ -879,7 +879,7 @@ def test_what_is_put_into_a_var_loses_no_fraction_and_no_imaginary_part(kept, pu
     x = jt.zeros(2, dtype=kept)
     new = jt.array([put, put])
 
-    with pytest.raises(jt.DtypeError, match=f"a Var of {kept} stays one; found {new.dtype}"):
+    with pytest.raises(jt.DtypeError, match=f"a Var of {kept} keeps its dtype; found {new.dtype}"):
         setattr(x, "data", new) if way == "data" else getattr(x, way)(new)
 
     assert x.tolist() == [0, 0]
@@ -1420,7 +1420,7 @@ WRONG_FUNCTIONS = (
     ("too few", lambda d: (d,), "one gradient .or None. for each Var that execute was given; found 1 for 2"),
     ("too many", lambda d: (d, d, d), "found 3 for 2"),
     ("another shape", lambda d: (d.sum(), d), r"the shapes of its inputs; found \(\) for an input of \(3,\)"),
-    ("no Vars", lambda d: (1.0, d), "answers with Vars, or None; found float"),
+    ("no Vars", lambda d: (1.0, d), "returns Vars or None; found float"),
     ("nothing", lambda d: None, "for each Var that execute was given; found 1 for 2, None"),
 )  # fmt: skip
 

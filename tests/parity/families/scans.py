@@ -142,7 +142,7 @@ DIFFERENCES = (
 
 
 def _areas(name, numpy, torch, ours):
-    """Unit steps, steps of one length, points of their own for each row, and points that all rows share."""
+    """Unit steps, steps of the same length, points of their own for each row, and points that all rows share."""
     return (
         *along(name, lambda x, k: ours(x, dim=k), _np(numpy), lambda t, x, k: torch(t)(x, dim=k), REAL_FLOATS,
                shapes=PAIRS),

@@ -3,7 +3,7 @@
     sum over taps k of  weights[k] * pixels[y + k]     =     waves back of  conj(weights^) * pixels^
 
 The window was reversed, and its channels exchanged, while the weights were prepared. The rest is `fourier` over places
-in place of the image: a pixel is first seen through the last tap, so taps - 1 - padding zeros stand before the places.
+instead of the image: a pixel is first seen through the last tap, so taps - 1 - padding zeros stand before the places.
 """
 
 from jt_edu.backends.convolve.fft_layout import (

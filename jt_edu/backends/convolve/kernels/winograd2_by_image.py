@@ -1,4 +1,4 @@
-"""Winograd's algorithm F(2x2, 3x3), by image: `winograd2` over places in place of the image.
+"""Winograd's algorithm F(2x2, 3x3), by image: `winograd2` over places instead of the image.
 
 Padding and the order of the taps change as in `winograd4_by_image`.
 

@@ -1,4 +1,4 @@
-"""Winograd's algorithm F(4x4, 3x3), by image: `winograd4` over places in place of the image.
+"""Winograd's algorithm F(4x4, 3x3), by image: `winograd4` over places instead of the image.
 
 A place with tap k looks at image position  place + k - padding.  So tap k sees a position from  position + padding - k,
 and tap 2 - j from  position + j - (2 - padding):  a convolution of the places, with the taps in reverse order,

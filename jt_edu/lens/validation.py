@@ -44,7 +44,7 @@ def measured(
                 sums[k] += many * _number(function(model, *parts)) if function else 0.0
     if not examples:
         raise ArgumentError(
-            "validation goes over batches", "none", "a list or a DataLoader, which begin anew each time"
+            "validation yields batches", "none", "a list or a DataLoader, which begin anew each time"
         )
     return {"loss": sums[0] / examples, "accuracy": sums[1] / examples if accuracy else None}
 

@@ -726,7 +726,7 @@ def test_a_batch_counts_as_often_as_it_has_examples():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"validation": 3}, "validation goes over batches; found int"),
+        ({"validation": 3}, "validation yields batches; found int"),
         ({"accuracy": right}, "accuracy is a function for the batches of validation"),
         ({"validation": [], "accuracy": 5}, "accuracy is a function for the batches of validation"),
     ],
@@ -737,7 +737,7 @@ def test_what_validation_cannot_take_is_said(settings, words):
 
 
 def test_validation_over_nothing_is_an_error_that_says_so():
-    with pytest.raises(jt.ArgumentError, match="validation goes over batches; found none"):
+    with pytest.raises(jt.ArgumentError, match="validation yields batches; found none"):
         finish(panel_of(validation=[]).train(steps=1))
 
 

@@ -43,9 +43,7 @@ def measured(
             for k, function in enumerate((loss, accuracy)):
                 sums[k] += many * _number(function(model, *parts)) if function else 0.0
     if not examples:
-        raise ArgumentError(
-            "validation yields batches", "none", "a list or a DataLoader, which begin anew each time"
-        )
+        raise ArgumentError("validation yields batches", "none", "a list or a DataLoader, which begin anew each time")
     return {"loss": sums[0] / examples, "accuracy": sums[1] / examples if accuracy else None}
 
 

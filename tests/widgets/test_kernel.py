@@ -11,8 +11,8 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn, optim
+from jt_edu.introspect.syntax import classes
 from jt_edu.lens.kernel_edit import edited_kernels
-from jt_edu.lens.syntax import classes
 from jt_widgets.kernel import MANY
 from jt_widgets.kernel import kernel as kernel_view
 from tests.chromium import LIMIT

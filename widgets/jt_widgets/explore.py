@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from jt_edu.base.errors import GradientError
+from jt_edu.introspect.syntax import classes
 from jt_edu.ir.meta_ops import SOURCE
 from jt_edu.lens.isolated_run import check_vars
 from jt_edu.lens.recording import Recording, recording
-from jt_edu.lens.syntax import classes
 from jt_edu.lens.tape import HISTORY_GONE, SHOW_IT_EARLIER, leaves_of, record_tape
 from jt_edu.variable.var import Var
 from jt_widgets.kernel import KernelView

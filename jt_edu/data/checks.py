@@ -1,4 +1,6 @@
-"""Checks of what data is asked. Numbers, words and switches are checked by ops/arguments.py, as everywhere.
+"""Checks of the arguments that functions of data take.
+
+Numbers, words and switches are checked by ops/arguments.py, as everywhere.
 
 place, places       numbers of examples, counted from either end
 callable_or_none    a function, if there is one
@@ -90,7 +92,7 @@ def none_of(given: dict[str, bool], why: str) -> None:
 
 
 def check_workers(fetching: Any, prefetch_factor: bool) -> None:
-    """Refuse what was said of workers where there are none; `prefetch_factor`: somebody has set that."""
+    """Refuse settings of workers if there are none; `prefetch_factor`: whether that was set."""
     given = {
         "prefetch_factor": prefetch_factor, "persistent_workers": fetching.persistent_workers,
         "timeout": fetching.timeout > 0, "worker_init_fn": fetching.worker_init_fn is not None,

@@ -73,7 +73,7 @@ def as_long_as(who: str, word: str, source: Any) -> int:
 
 
 def length_of(thing: Any) -> int:
-    """What `len()` says. Python's own words about what `__len__` answered become ours."""
+    """The result of `len()`. Python's errors about what `__len__` returned become ours."""
     try:
         return len(thing)
     except JtError:  # says all

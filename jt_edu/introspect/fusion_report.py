@@ -291,7 +291,7 @@ class _Units:
 
 
 def _between(node: Node, sides: set[Node]) -> Iterator[Node]:
-    """The product of a contraction, and the views between it and its sides."""
+    """The product of a contraction, and the views between it and its operands."""
     waiting = list(node.inputs)
     while waiting:
         n = waiting.pop()

@@ -181,7 +181,7 @@ def _wide(node: Node) -> Any:
 
 
 def _twin(node: Node, inputs: list[Node]) -> Node:
-    """The same operator on wider floats; a cast between floats does nothing any more."""
+    """The same operator on wider floats; a cast between floats no longer does anything."""
     wide = _wide(node)
     op = node.op
     if isinstance(op, Elementwise) and op.name.startswith("cast_"):

@@ -1,4 +1,4 @@
-"""Isolated run: how does something run that leaves no trace in what the learner has?
+"""Isolated run: how can something run without leaving a trace in what the learner has?
 
     initialize_parameters(nodes)    the only thing that is kept: how weights came about is not part of their use
     computed(order, wanted)         arrays of nodes that stay as lazy as they are

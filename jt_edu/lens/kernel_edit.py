@@ -1,4 +1,4 @@
-"""Kernel edit: what if this kernel were written otherwise?
+"""Kernel edit: what if this kernel were written differently?
 
     edit = jt.edit_kernel(kernel, text)     tried in a process of its own: compared with the original, and timed
     edit.install()                          from now on it runs wherever the original ran: plans, replays, training

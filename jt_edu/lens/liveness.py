@@ -198,7 +198,7 @@ def _gap(others: Sequence[Row], size: int) -> int:
 
 
 def _alive(memory: Sequence[Row], kernels: int) -> list[int]:
-    """The most bytes that are alive during each kernel: what it writes is there before what it read last is freed."""
+    """The most bytes that are alive during each kernel: its outputs are there before its inputs are freed."""
     most = [0] * kernels
     latest, at = 0, -1
     for move in memory:

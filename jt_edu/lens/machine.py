@@ -266,7 +266,7 @@ def cache_bytes() -> int:
 
 
 def cpu_name() -> str:
-    """As its maker calls it, as far as the system tells."""
+    """The maker's name for the CPU, as far as the system tells."""
     found = re.search(r"^model name\s*: (.+)$", _text(CPUINFO), re.MULTILINE)
     return found[1].strip() if found else platform.processor() or platform.machine() or "unknown"
 

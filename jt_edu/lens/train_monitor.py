@@ -294,7 +294,7 @@ def dead_share(out: Var) -> Var:
 
 
 def thinned(rows: Sequence[Row], most: int) -> list[Row]:
-    """At most half of `most` rows: of `most` / 8 equal stretches of steps the first, the last, the least, the largest.
+    """At most `most` / 2 rows: the first, last, smallest and largest of each of `most` / 8 equal stretches of steps.
 
     Example:
         >>> rows = [{"step": k, "loss": float(k == 37)} for k in range(100)]

@@ -63,7 +63,7 @@ class Loop:
         self._tell(now=True)
 
     async def train(self, steps: int | None = None, epochs: int | None = None) -> None:
-        """Train for so many batches, or so often over all of them; an interrupt ends it between two steps."""
+        """Train for `steps` batches, or for `epochs` over all of them; an interrupt ends it between two steps."""
         self.planned = self.training.done + self._count(steps, epochs)
         self.running, self.paused = True, False  # who asks for training wants it to go on
         self._tell(now=True)

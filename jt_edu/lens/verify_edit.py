@@ -99,7 +99,7 @@ class Budget:
 
     @contextmanager
     def free(self) -> Iterator[None]:
-        """What is done within costs nothing."""
+        """Time spent inside this block is not counted."""
         begin = time.process_time()
         self._tell_the_system(math.inf)
         yield
@@ -220,7 +220,7 @@ class Numbers:
         return inside
 
     def check_fences(self, who: str = "it") -> None:
-        """Refused, if something beside an array was written."""
+        """Raise Refused if something outside an array was written."""
         for name, whole, count in self.fenced:
             beside = np.concatenate([whole[:FENCE], whole[FENCE + count :]])
             if (beside.view(np.uint8) != MARK).any():

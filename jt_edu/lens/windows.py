@@ -3,7 +3,7 @@
     find(nodes, arrays)      the first sum, or maximum, over a window that slides; as plain data for a page, or None
 
     image    (channels, h, w)      points: for each place of the result all that it looks at, as
-    weights  (..., kh, kw)         place, channel, y, x, weight;   y and x may lie outside of the image: that is padding
+    weights  (..., kh, kw)         place, channel, y, x, weight;   y and x may lie outside the image: that is padding
     out      (channels, h, w)
 
 Nothing here knows the names of operators: the index maps of the graph say what is read, so a convolution that a learner
@@ -160,7 +160,7 @@ def _at(index: Index, here: Grids) -> Any:
 
 
 def _flat(shape: Sequence[int], at: Sequence[np.ndarray]) -> Any:
-    """Row-major numbers of elements, which may lie outside of the plane."""
+    """Row-major numbers of elements, which may lie outside the plane."""
     number: Any = 0
     for length, one in zip(shape, at, strict=True):
         number = number * length + one

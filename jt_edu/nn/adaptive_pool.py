@@ -27,7 +27,7 @@ __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "Adapt
 
 
 class _Adaptive(Module):
-    """As many windows as `output_size` says, in so many directions as a subclass says."""
+    """As many windows as `output_size` says, in as many directions as a subclass says."""
 
     dims: ClassVar[int]
 

@@ -62,7 +62,7 @@ class Windowed(Module):
         self.bias = uniform_(zeros(self.out_channels), -bound, bound) if wanted else None
 
     def _check_channels(self, image: Var, c: int) -> None:
-        """Refuse an image, or a batch, of other channels than the `c` that the weights are for."""
+        """Refuse an image or a batch that does not have the `c` channels that the weights are for."""
         single = image.ndim - self.ways  # single: 1 without an axis for the batch, else 2
         if single not in (1, 2) or image.shape[single - 1] == c:
             return

@@ -123,7 +123,7 @@ def feature_alpha_dropout(x: Any, p: float = 0.5, is_train: bool | None = None, 
 
 
 def _active(name: str, p: Any, is_train: Any, training: Any, usual: bool = True) -> bool:
-    """Whether anything is forgotten at all."""
+    """Whether any element is dropped at all."""
     number(name, "p", p, 0, 1)
     wanted = one_of(name, usual, is_train=is_train, training=training)
     return yes_or_no(name, "training", wanted) and p > 0

@@ -323,7 +323,7 @@ def _row(asks: str, name: str, row: Any, rows: int) -> int | None:
 
 
 def _dense(name: str, sparse: Any) -> None:
-    """Gradients of tables have all rows; a wish that changed nothing would not be told of."""
+    """Refuse sparse=True: gradients of tables have all rows, and to ignore the wish would hide that."""
     if yes_or_no(name, "sparse", sparse):
         asked, way = f"gradients of {name} are dense", "leaving it out: the numbers are the same"
         raise ArgumentError(asked, "sparse=True", way)

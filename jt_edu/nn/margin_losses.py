@@ -243,7 +243,7 @@ class MarginRankingLoss(Loss):
 
     @same_words
     def execute(self, x1: Any, x2: Any, target: Any) -> Var:
-        """Two Vars of numbers, and which is larger -> one number."""
+        """Two Vars of numbers, and which should be larger -> one number."""
         return margin_ranking_loss(x1, x2, target, self.margin, self.reduction)
 
 

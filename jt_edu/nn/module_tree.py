@@ -241,7 +241,7 @@ def _inside(name: str, value: Any, around: tuple[int, ...]) -> Iterator[tuple[st
 
 
 def _walk(module: Any, name: str, around: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-    """This module and those inside, under each name; a module that holds one it stands in does not lead in circles."""
+    """This module and those inside it, under each name; a cycle of modules is followed once."""
     yield name, module
     here = (*around, module)
     for child_name, child in own(module).named_children():

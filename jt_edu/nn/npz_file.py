@@ -129,7 +129,7 @@ class Packed:
 
 @contextmanager
 def told_of(path: Any) -> Iterator[None]:
-    """Whatever goes wrong in a stranger's file, that file is told of: each way of packing has errors of its own.
+    """Turn any error while a file is read into one that names the file: each way of packing has errors of its own.
 
     Example:
         >>> with told_of("a.npz"):

@@ -70,7 +70,7 @@ class ParametrizationList(ModuleList):
 
 
 class Parametrized(Module):
-    """A module some of whose parameters are computed: what a class of such a module has more than that of the layer.
+    """A module some of whose parameters are computed: what its class adds to that of the layer.
 
     Example:
         >>> layer = register_parametrization(jt.nn.Linear(2, 2), "weight", jt.nn.Tanh())
@@ -81,7 +81,7 @@ class Parametrized(Module):
     parametrizations: ModuleDict
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """A class that was made for one module is made anew for its copy."""
+        """How to copy or pickle it: the class was made for one module, and is made anew for the copy."""
         return _again, (_kind_of(self), tuple(self.parametrizations.keys())), dict(vars(self))
 
 

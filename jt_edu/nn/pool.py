@@ -79,7 +79,7 @@ def _check(layer: Pool | _LPPool, kernel: Any, stride: Any, padding: Any = 0, di
 
 
 class _MaxPool(Pool):
-    """The largest number of each window, in so many directions as a subclass says."""
+    """The largest number of each window, in as many directions as a subclass says."""
 
     @in_its_name
     def __init__(
@@ -131,7 +131,7 @@ class MaxPool3d(_MaxPool):
 
 
 class _AvgPool(Pool):
-    """The mean of each window, in so many directions as a subclass says."""
+    """The mean of each window, in as many directions as a subclass says."""
 
     @in_its_name
     def __init__(
@@ -200,7 +200,7 @@ class AvgPool3d(_AvgPool):
 
 
 class _LPPool(Module):
-    """The p-norm of each window, in so many directions as a subclass says."""
+    """The p-norm of each window, in as many directions as a subclass says."""
 
     dims: ClassVar[int]
 

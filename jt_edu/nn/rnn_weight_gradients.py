@@ -207,7 +207,7 @@ def _one_sum(terms: list[Node]) -> Var | None:
 
 
 def _alike(p: Product, first: Product) -> bool:
-    """Whether what is summed over are the rows of both sides, as many as in the first product."""
+    """Whether the product sums over the rows of both sides, as many as in the first product."""
     sizes = (p.rows, p.columns, p.summed) == (first.rows, first.columns, first.summed)
     return sizes and p.left.transposed and not p.left.batched and not p.right.transposed
 

@@ -136,7 +136,7 @@ def _shaped(value: Any) -> Var | Packed:
 
 
 def _read(value: Any) -> Var:
-    """A Var of its numbers. What goes wrong in a file is told of that file, before anybody asks whether numbers fit."""
+    """The value as a Var. An error in a file names the file, before anybody asks whether the numbers fit."""
     return as_var(np.asarray(value) if isinstance(value, Packed) else value)
 
 

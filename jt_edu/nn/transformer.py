@@ -1,4 +1,4 @@
-"""Transformer: layers of attention and of two linear layers, each added to what came in.
+"""Transformer: layers of attention and of two linear layers, each with a residual connection.
 
     encoder layer    x + attention(x)                      every word looks at every word
                      x + linear(activation(linear(x)))     and thinks about it, by itself

@@ -12,7 +12,7 @@ from jt_edu.variable.var import Var
 
 
 class _MaxUnpool(Module):
-    """The way back from max pooling, in so many directions as a subclass says."""
+    """The way back from max pooling, in as many directions as a subclass says."""
 
     dims: ClassVar[int]
 

@@ -28,7 +28,7 @@ abs = absolute
 
 
 class Part(Var):
-    """A part of complex numbers: `z.real` is a Var that, called, returns itself, so that `z.real()` is the same.
+    """The real or imaginary part: a Var that returns itself when it is called, so that `z.real()` is `z.real`.
 
     Example:
         >>> z = array([1 + 2j, 3 - 4j])

@@ -1,9 +1,8 @@
-"""Deferred outputs: what is not asked for yet, and is computed along with the next step of an optimizer all the same.
+"""Deferred outputs: values that nobody has asked for yet, and that are computed along with the optimizer's next step.
 
-A step runs the forward pass, and lets go of what lies in it. Who looks later at something else that the same pass leads
-to would run it again. So running statistics, and what is cut off from the gradient (the state that the next batch
-begins with), ride along: they are stored by the run that passes by. Nobody has to look; a Var that is gone rides no
-more.
+A step runs the forward pass, and lets go of what lies in it. Whoever looks later at another result of the same pass
+would run it again. So running statistics, and what is cut off from the gradient (the state that the next batch begins
+with), ride along: they are stored by the run that passes by. Nobody has to look; a Var that is gone rides no more.
 
 Nothing here computes anything.
 """

@@ -1,4 +1,4 @@
-"""Gradients for the learner: `jt.grad`, `jt.vjp`, and `Function` for a gradient of one's own."""
+"""Gradients for the learner: `jt.grad`, `jt.vjp`, and `Function` for custom gradients."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Histograms: how many numbers fall into each bin.
 
     bincount        one bin for each whole number           histc       bins of one width, as in PyTorch
-    histogram       bins of one width or of one's own, with weights and densities, as in NumPy
+    histogram       bins of one width or custom bins, with weights and densities, as in NumPy
 
 Counting is a sum into the cell that a number points to: one ReindexReduce.
 """

@@ -118,7 +118,7 @@ def _added(x: Var, key: Any, value: Var) -> Var:
 
 
 def _written(x: Var, value: Any) -> Var:
-    """A value as a Var, and a number as one of an axis: then one template serves all numbers."""
+    """A value as a Var; a number gets shape (1,), so that one template serves all numbers."""
     new = as_var(value, x.dtype)
     return new.stretched((1,)) if new.node.op is CONSTANT else new
 

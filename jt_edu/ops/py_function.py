@@ -1,4 +1,4 @@
-"""Py function: functions of one's own, written with NumPy, as operators of the graph.
+"""Py function: custom functions, written with NumPy, as operators of the graph.
 
     def forward(np, data):                       data["inputs"]: arrays     data["outputs"]: arrays to be filled
         np.cumsum(data["inputs"][0], out=data["outputs"][0])

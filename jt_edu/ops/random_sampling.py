@@ -58,7 +58,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, dtype: Any = "floa
 
 @makes
 def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = "float32", generator: Any = None) -> Var:
-    """Uniform numbers in [low, high), which may be arrays: each number is drawn by itself.
+    """Independent uniform numbers from low up to high, which may both be arrays.
 
     Args:
         size: the shape; that of low and high, broadcast to each other, by default.

@@ -47,7 +47,7 @@ def take_along_dim(x: Any, indices: Any, dim: Any = None) -> Var:
 @method
 @same_words
 def take_along_axis(x: Any, indices: Any, dim: Any = -1) -> Var:
-    """NumPy's name of `take_along_dim`, along the last axis by default; for None x is taken as if it had one axis.
+    """NumPy's name for `take_along_dim`, along the last axis by default; None flattens x first.
 
     Example:
         >>> take_along_axis(array([[1, 2, 3], [4, 5, 6]]), array([[2], [0]])).tolist()

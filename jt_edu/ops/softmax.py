@@ -146,7 +146,7 @@ def nll_loss(
 
 
 def reduce_loss(loss: Var, reduction: str, count: Callable[[], Any] | None = None) -> Var:
-    """A loss for each place as their mean, their sum, or as it is; the mean may divide by another `count` than theirs.
+    """The mean or the sum of losses, or the losses unchanged; the mean may divide by another `count` than theirs.
 
     Halves are added up as float32: 65,520 ones are infinite.
     """

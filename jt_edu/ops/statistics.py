@@ -1,4 +1,4 @@
-"""Statistics: what numbers have in common, and what they have in common with others.
+"""Statistics: ranges, means, variances, covariances and correlations.
 
     aminmax, ptp, var_mean, std_mean, average, cov, corrcoef
 

@@ -82,7 +82,7 @@ class Optimizer(ByHand):
             doing(self, "add_param_group")(group)
 
     def __init_subclass__(cls) -> None:
-        """A rule of one's own is replayed only if its class says that it can be."""
+        """A custom rule is replayed only if its class says that it can be."""
         super().__init_subclass__()
         if "__init__" in vars(cls):
             cls.__init__ = in_its_name(cls.__init__)  # type: ignore[method-assign]
@@ -378,7 +378,7 @@ class Optimizer(ByHand):
         return saved_of(self.param_groups, self.state)
 
     def load_state_dict(self, saved: Any) -> None:
-        """Go on where the optimizer that wrote `saved` stopped: bit by bit the same steps. All of it, or nothing.
+        """Resume where the optimizer that wrote `saved` stopped: the same steps, to the last bit. All of it, or nothing.
 
         Raises:
             ShapeError: it was saved for other parameters or by another rule; the message says what differs.

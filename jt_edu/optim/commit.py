@@ -1,4 +1,4 @@
-"""Commit: what is around a step: the loss that it is for, and new numbers that all take effect, or none of them."""
+"""Commit: the frame of a step: the loss that it is for, and new numbers that take effect all together or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Custom step: what an optimizer of one's own finds whose `step` moves the parameters itself, as in PyTorch and Jittor.
+"""Custom step: what a custom optimizer finds whose `step` moves the parameters itself, as in PyTorch and Jittor.
 
     PyTorch   super().__init__(params, dict(lr=lr))   step(): group["params"], p.grad, self.state[p]["mean"]
     Jittor    super().__init__(params, lr)            step(loss): self.pre_step(loss), group["grads"], self.post_step()

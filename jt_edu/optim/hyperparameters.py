@@ -1,4 +1,4 @@
-"""Hyperparameters: numbers for a rule, made of the settings of its group and of how many steps there were.
+"""Hyperparameters: numbers for a rule, computed from the settings of its group and from how many steps there were.
 
 A rule that takes its numbers here can be replayed: a compiled or remembered step asks for them again.
 """

@@ -1,4 +1,4 @@
-"""L-BFGS: steps that know how the ground is curved, from the last gradients; for losses without noise.
+"""L-BFGS: steps that use the curvature, estimated from the last gradients; for losses without noise.
 
     direction   two passes over the last moves and what they changed in the gradient
     distance    the learning rate, or a line search
@@ -137,7 +137,7 @@ class LBFGS(Optimizer):
         return first, memory
 
     def _move(self, closure: Closure, x: Var, way: Var, start: Point, t: float, left: int) -> tuple[Var, Point, int]:
-        """Go along a direction: the new place, what it is like there, and how many of the losses left it took."""
+        """Move along a direction: the new point, its loss and gradient, and how many of the losses left that took."""
 
         def look(t: float) -> Point:
             with no_grad():

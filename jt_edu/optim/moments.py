@@ -43,7 +43,7 @@ class Means(Optimizer):
 
 
 def first_mean(g: Var, state: Mapping[str, Any], factor: Factor) -> Var:
-    """The recent mean of the gradient."""
+    """The exponential moving average of the gradient: its first moment."""
     m: Var = state["mean"] * factor(lambda now, t: now["betas"][0]) + g * factor(lambda now, t: 1 - now["betas"][0])
     return m
 

@@ -75,7 +75,7 @@ def _mu(group: Group, t: int) -> float:
 
 
 class RAdam(Means):
-    """Adam that takes plain steps along the mean while the second mean is not yet to be trusted.
+    """Adam that takes plain steps along the first moment until the second can be trusted.
 
         r = 2 / (1 - beta2) - 1,  rho = r - 2 * t * beta2**t / (1 - beta2**t)
         m, v as for Adam

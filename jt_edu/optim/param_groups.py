@@ -72,7 +72,7 @@ def _listed(asked: str, params: Any) -> list[Any]:
 
 
 def as_leaves(params: list[Var]) -> None:
-    """Compute what is only promised yet, and forget how: training starts from numbers."""
+    """Compute parameters that are still pending, and forget how: training starts from numbers."""
     derived = [p for p in params if p.node.inputs]
     for p in derived:
         others = [v for v in leaves(p) if v is not p]

@@ -31,7 +31,7 @@ def check_saved(
 ) -> None:  # fmt: skip
     """Refuse what was saved for other parameters or by another rule; `kept` says which states settings need.
 
-    Without it a state holds whatever a step of one's own keeps.
+    Without it a state holds whatever a custom step keeps.
     """
     if not isinstance(saved, Mapping) or set(saved) != {"state", "param_groups"}:
         raise ArgumentError("load_state_dict takes what state_dict returned", type(saved).__name__)

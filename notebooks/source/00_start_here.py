@@ -7,7 +7,7 @@
 # arithmetic on its way through all of it: from the line you write, to a graph, to a loop, to numbers, to a gradient.
 #
 # Each part has the same three steps. **Predict**: say what will happen, aloud or on paper, before you run the cell.
-# **Run** it. **Look**: where the answer was not yours, you have found something to learn.
+# **Run** it. **Look**: where your prediction was wrong, you have found something to learn.
 
 # %%
 import time
@@ -23,7 +23,7 @@ b = jt.array([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
 # %% [markdown]
 # ## 1. A line of arithmetic
 #
-# `a` and `b` are *Vars*: handles on arrays of shape (2, 3). The next cell writes `y = a * b + 1` inside of a *trace*,
+# `a` and `b` are *Vars*: handles on arrays of shape (2, 3). The next cell writes `y = a * b + 1` inside a *trace*,
 # which records everything that the framework does.
 #
 # **Predict.** How many numbers have been computed when the line is done: 0, 6 or 12?
@@ -37,18 +37,18 @@ for node in t.built:
 print(f"\n{len(t.built)} nodes were built, {len(t.kernels)} kernels ran")
 
 # %% [markdown]
-# **Look.** None. Each operator made a *node*: a note that says which operator is meant, which values it reads, and
+# **Look.** 0. Each operator made a *node*: a note that says which operator is meant, which values it reads, and
 # the shape and dtype of what will come out. Each node also remembers the line that you wrote.
 #
-# Notes can be drawn. The next cell draws them; drawing runs nothing either.
+# Nodes can be drawn. The next cell draws them; drawing runs nothing either.
 
 # %%
 y.graph()
 
 # %% [markdown]
 # Round boxes are arrays that exist. The number 1 is a small chip beside the operator that reads it. The frame around
-# `multiply` and `y = add` is the framework's plan: both operators will run in **one** kernel. A double outline marks
-# what will be stored in memory. Put the mouse on anything to read more.
+# `multiply` and `y = add` is the framework's plan: both operators will run in **one** *kernel*, a function that it
+# writes. A double outline marks what will be stored in memory. Put the mouse on anything to read more.
 #
 # ## 2. Asking for numbers
 #
@@ -66,13 +66,13 @@ print(t.kernels[0].annotated)
 see.step_kernel(a * b + 1)
 
 # %% [markdown]
-# **Look.** One array was allocated, for `y`: 6 numbers of 4 bytes. The product lives in the variable `t0` for the
-# time of one turn of the loop. Two operators became one loop; that is called *fusion*.
+# **Look.** One array was allocated, for `y`: 6 numbers of 4 bytes. The product lives in the variable `t0` for one
+# iteration of the loop. Two operators became one loop; that is called *fusion*.
 #
-# The text above is the real source of the kernel: Python, written by the framework, compiled by numba, and kept in a
-# file on your disk. Behind each line stands the operator it computes and the line of yours that asked for it.
-# (`c0` is the 1; `lo` and `hi` are the part of the loop that one thread does; `at(i0)` says that a counter is never
-# negative, which makes compiled code faster.)
+# The text above is the real source of the kernel: Python, written by the framework, compiled by numba (a compiler for
+# Python), and kept in a file on your disk. After each line, a comment names the operator it computes and the line of
+# yours that asked for it. (`c0` is the 1; `lo` and `hi` bound the part of the loop that one thread runs; `at(i0)` says
+# that a counter is never negative, which makes compiled code faster.)
 #
 # Below it you can run the same kernel one line at a time: click into it, then go on with `]` and back with `[`. The
 # cells that are read and written light up.
@@ -99,7 +99,7 @@ jt.explain(z)
 # %% [markdown]
 # **Look.** Two kernels. `mean`, `-` and `* 2` share the first (a mean is a `sum` and a `divide`), and `@` has the
 # second to itself. The first needs two loops, one after the other: no difference can be computed before the last
-# element of `x` went into the mean. Between the kernels one array is stored, of 16 MB, because BLAS wants whole
+# element of `x` has gone into the mean. Between the kernels one array is stored, of 16 MB, because BLAS wants whole
 # arrays.
 #
 # Open both kernels. You see a reason for each edge of the graph. Most edges are *fused*: the value is computed in the
@@ -131,9 +131,9 @@ for name, (milliseconds, moved, kernels) in {"fused": fused, "not fused": apart}
 print(f"\n{apart[1] / fused[1]:.1f} times the bytes, {apart[0] / fused[0]:.1f} times the time, on this machine, now")
 
 # %% [markdown]
-# **Look.** One loop reads `x` once and writes the result once. Five loops read and write an array each time, `x` again
-# in two of them: 12 times 16 MB instead of 2. The arithmetic is the same. The time is less than six times as long where
-# a processor computes while it waits, or has the array in a cache, a small memory of its own.
+# **Look.** One loop reads `x` once and writes the result once. Each of the five loops reads and writes an array, and
+# two of them read `x` as well: 12 times 16 MB instead of 2. The arithmetic is the same. The time is less than six times
+# as long if the processor computes while it waits, or keeps the array in a cache, a small memory of its own.
 #
 # ## 4. Another shape
 #
@@ -150,15 +150,15 @@ for shape in [(2, 3), (7,), (30, 40), (5, 6, 7), (1000, 1000)]:
     print(f"{shape!s:<14} kernels run: {len(t.kernels)}   compiled: {t.compiled}")
 
 # %% [markdown]
-# **Look.** Lengths are arguments of a kernel, and axes that lie next to each other in memory are walked as one. So a
-# new shape needs no new kernel.
+# **Look.** Lengths are arguments of a kernel, and axes that are contiguous in memory share one loop. So a new shape
+# needs no new kernel.
 #
 # ## 5. The gradient is more graph
 #
-# How much does the sum of `a * b + 1` change when a number of `a` changes a little? That is what `jt.grad` answers.
+# How much does the *loss*, here the sum of `a * b + 1`, change when one number of `a` changes a little? That is what
+# `jt.grad` answers.
 #
-# **Predict.** What is the gradient with respect to `a`: which array that you know already? And does `jt.grad` compute
-# it?
+# **Predict.** Which array that you know already is the gradient with respect to `a`? And does `jt.grad` compute it?
 
 # %%
 with jt.trace() as t:
@@ -169,11 +169,11 @@ print(f"{len(t.built)} nodes were built, {len(t.kernels)} kernels ran")
 see.graph(loss, da)
 
 # %% [markdown]
-# **Look.** Nothing ran. Walking back from the loss, each operator added the nodes of its own derivative: dashed
-# outlines. They are nodes like any other: they are fused, run, and can be differentiated again. (`gather` means
-# to read by an index: each number of `a * b + 1` reads the one gradient of the sum that it went into.) The
-# derivative of `a * b + 1` by `a` is `b`. Below the numbers you can go down to the loss and back up to the gradients,
-# with every value on the way (drag the slider, or press `[` and `]`):
+# **Look.** Nothing ran. On the way back from the loss, each operator added the nodes of its own derivative (dashed
+# outlines). They are nodes like any other: they are fused, run, and can be differentiated again. (`gather` reads by an
+# index: every number of `a * b + 1` gets the same one, the gradient of the sum.) The derivative of `a * b + 1` with
+# respect to `a` is `b`. Below the printed numbers you can step through every value, down to the loss and back up to the
+# gradients (drag the slider, or press `[` and `]`):
 
 # %%
 print(da.numpy())
@@ -195,8 +195,8 @@ except jt.ShapeError as error:
     print(f"{type(error).__name__}: {error}")
 
 # %% [markdown]
-# **Look.** The first one: no kernel was ever made. An error of this framework says what was asked for, what was
-# found, and what you could try. `a` is as good as before; repair the line above and run it again.
+# **Look.** The first one: no kernel was ever made. An error of this framework says what was asked for, what was found,
+# and what you could try. `a` is unchanged; fix the line above and run it again.
 #
 # ## 7. Your turn
 #
@@ -232,13 +232,13 @@ for snippet, guessed in guess.items():
     print(f"{snippet.__name__}: {yours}, it was {count_kernels(snippet)}\n")
 
 # %% [markdown]
-# A shape is known without computing. Printing numbers is not: the second snippet had to run a kernel in the middle.
-# And the third never asked for a number.
+# A shape is known without computing. Numbers are not: to print them, the second snippet had to run a kernel in the
+# middle. And the third never asked for a number.
 #
 # ## 8. Where to go on
 #
-# On its way from a line to a gradient your expression went through six rooms of this house. In each of them one
-# question is answered; here they are, with what you hold when you leave the room.
+# On its way from a line to a gradient your expression went through six stages. Each answers one question; here they
+# are, with what you have at the end of each.
 
 # %%
 for number, stop in enumerate(jt.walk(loss).stops, 1):
@@ -248,5 +248,5 @@ for number, stop in enumerate(jt.walk(loss).stops, 1):
 # Later, when you want to see how the framework itself is written, `jt.walk(loss)` alone in a cell shows the lines of
 # its source that answer these questions for your expression. You need none of them for the course.
 #
-# **Before you close this page**, answer in one sentence each: What is a node? When does something run? What does
-# fusion save? The course goes on with the gradient, by hand.
+# **Before you close this page**, answer in one sentence each: What is a node? When does something run? What does fusion
+# save? Next, you compute gradients by hand.

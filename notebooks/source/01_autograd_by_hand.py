@@ -3,12 +3,12 @@
 #
 # *A little over an hour. Do [00](00_start_here.ipynb) first; you need derivatives from school.*
 #
-# A network learns by asking one question about each of its numbers: if this one grows a little, how much does the loss
-# grow? That is what a *gradient* answers. In this notebook you write a machine that answers it, in 30 lines of plain
-# Python, you make it wrong in the way in which most people make it wrong, and then you find its parts in the framework.
+# A network learns by asking one question about each of its numbers: if this one grows a little, how much does the
+# *loss* (the error) grow? That is what a *gradient* answers. In this notebook you write a machine that answers it, in
+# 30 lines of plain Python, get it wrong the way most people do, and then find its parts in the framework.
 #
-# **Predict**, **run**, **look**, as always. In the exercises, replace each `None` by your answer and run the cell
-# again: it tells you whether you were right, and where you were not, what it asked.
+# **Predict**, **run**, **look**, as always. In the exercises, replace each `None` with your answer and run the cell
+# again: it says whether you were right and, if not, which case failed.
 
 # %%
 import inspect
@@ -25,8 +25,8 @@ from jt_exercises.tell import tell
 # %% [markdown]
 # ## 1. A slope can be measured
 #
-# Move `x` by a hair to both sides, see how far `y` moves, and divide. That is a *central difference*, the judge in all
-# of this notebook. It needs no calculus, only two more runs for each number you ask about.
+# Move `x` a hair to each side, see how far `y` moves, and divide. That is a *central difference*, our judge in this
+# notebook. It needs no calculus, only two more runs for each number you ask about.
 #
 # **Predict.** What is the slope of `x * x` at 3, and of `exp(x)` at 0? And will the judge agree to the last digit?
 
@@ -50,10 +50,11 @@ for name, function, at in [("x * x", lambda x: x * x, 3.0), ("exp(x)", math.exp,
 #
 # ## 2. Your own machine
 #
-# A `Number` below remembers its value, what it was made from, and the *local slope* to each of those: for a product the
-# slope to `a` is `b`, and the other way round. `push` walks back and hands each input its share. It looks right.
+# A `Number` below remembers its value, what it was made from, and the *local slope* with respect to each of those: for
+# a product `a * b` that is `b` for `a`, and the other way round. `push` walks back and hands each input its share. It
+# looks right.
 #
-# **Predict.** `y = b + b` with `b = a * 1`. What is the slope of `y` by `a`, and what will `push` say?
+# **Predict.** `y = b + b` with `b = a * 1`. What is the slope of `y` with respect to `a`, and what will `push` say?
 
 
 # %%
@@ -71,7 +72,7 @@ class Number:
 
 
 def push(node, dout=1.0, level=0, told=True):
-    """Walk back from `node`, which receives `dout`; and on, from each input."""
+    """Give `node` its gradient `dout`, then walk on to each of its inputs."""
     node.grad += dout
     if told:
         print("  " * level + f"value {node.value:g} receives {dout:g}, has {node.grad:g} now")
@@ -86,11 +87,11 @@ push(y)
 print(f"\npush says {a.grad:g}; the judge says {slope(lambda v: v * 1 + v * 1, 5.0):.6f}")
 
 # %% [markdown]
-# **Look** at the lines: the wave passes through `b` twice, since `y` reads it twice. The first time it carries 1. The
-# second time `b` has 2, and hands on *all* of it, the first 1 for the second time. 1 + 2 = 3, where 2 is right.
+# **Look** at the lines: the walk passes through `b` twice, since `y` reads it twice. The first time it carries 1. The
+# second time `b` has 2 and hands on *all* of it, so the first 1 is counted twice. 1 + 2 = 3, where 2 is right.
 #
-# Where paths join, gradients **add**. But nobody may pass a sum on before it is complete. One could pass on `dout`
-# alone instead of `node.grad`: then the sums are right, and the walk takes every path on its own.
+# Where paths join, gradients **add**. But nobody may pass a sum on before it is complete. One could pass on only
+# `dout`, not `node.grad`: then the sums are right, but the walk takes every path separately.
 #
 # **Predict.** `x = x + x`, 16 times in a row. How many numbers are there, and how many paths from the last to the
 # first?
@@ -98,7 +99,7 @@ print(f"\npush says {a.grad:g}; the judge says {slope(lambda v: v * 1 + v * 1, 5
 
 # %%
 def push_each_path(node, dout=1.0):
-    """As `push`, but each path carries only what it brought itself. Answers how many steps it took."""
+    """Like `push`, but each path carries only its own share. Returns how many steps it took."""
     node.grad += dout
     return 1 + sum(push_each_path(before, dout * local) for before, local in node.came_from)
 
@@ -113,18 +114,18 @@ for times in (4, 8, 12, 16):
     print(f"{times + 1:>3} numbers: slope {first.grad:>7g}, {steps:>7,} steps, {took:8.2f} ms")
 
 # %% [markdown]
-# **Look.** Right, and hopeless: four more lines make it sixteen times longer. The way out is an **order**: visit each
-# number once, and only after everything that was made *from* it. The next part is yours.
+# **Look.** Right, but hopeless: four more additions make it sixteen times as slow. The way out is an **order**: visit
+# each number once, and only after everything that was made *from* it. The next part is yours.
 #
 # ## 3. Exercise: backward, in order
 #
-# Fill in `backward`. It gets all numbers behind `y` in the order in which they were made, so the *last* one is `y`
-# itself. (`made_before` uses a list of what waits and no recursion: a chain of 10,000 operators would be too deep for
+# Fill in `backward`. It gets all numbers behind `y` in an order in which each comes after its inputs, so the *last* one
+# is `y` itself. (`made_before` uses a stack instead of recursion: a chain of 10,000 operators would be too deep for
 # Python.)
 #
 # <details><summary>A hint</summary> Walk through the list from its end. When a number's turn comes, its `grad` is
 # complete: hand `grad * local` to each number it came from. </details>
-# <details><summary>A second hint</summary> Two loops inside of each other: `for node in reversed(order)` and
+# <details><summary>A second hint</summary> Two nested loops: `for node in reversed(order)` and
 # `for before, local in node.came_from`. What does the inner one change? </details>
 
 
@@ -167,10 +168,10 @@ tell("a thousand steps", first.grad if begun else None, slope(lambda v: v * (2 *
 # ## 4. The same, in the framework
 #
 # The next cell prints the lines of `jt.grad` that do what you have just done. `order` is what you know; `grads` is a
-# table instead of an attribute; `hand_on` is your inner loop, and `op.gradients` are the local rules. (`moment.twin`
-# tells the views which line a gradient belongs to. Hooks and a `tape` are for those who change a gradient on its way,
-# or write a rule of their own; `chosen` and `here` keep `where` from handing on a gradient that it did not choose: skip
-# them.) One thing is new: a gradient is not a number here, it is more **graph**.
+# table instead of an attribute; `hand_on` is your inner loop, and `op.gradients` are the local rules. (Skip
+# `moment.twin`, which is for the views; hooks and `tape`, which are for those who change gradients or write rules; and
+# `chosen` and `here`, which keep `jt.where` from handing on a gradient that it did not choose.) One thing is new: here
+# a gradient is not a number but more nodes of the **graph**.
 #
 # **Predict.** The cell ends with a picture of such a graph: `dc`, the gradient of `c`. `c` is used four times. How many
 # gradients arrive at it, and what stands where they meet? And which numbers will `da` and `db` be?
@@ -191,14 +192,14 @@ picture
 
 # %% [markdown]
 # **Look** at the nodes with dashed outlines, which belong to the gradient: wherever paths join there is an `add`. Four
-# gradients arrive at `c`: the number 1, and three products. Three additions make one of them, `dc`. And `da` and `db`
-# are the numbers that your `backward` was asked for in part 3.
+# gradients arrive at `c`: the number 1, and three products. Three additions combine them into one, `dc`. And `da` and
+# `db` are the numbers that your `backward` was asked for in part 3.
 #
 # ## 5. Exercise: one rule for each operator
 #
-# A rule gets the output `out`, the gradient `dout` that arrives there, and the inputs; it answers with the gradient of
-# each input. Multiplication is done; write the other three. The judge asks at places where the answers differ from each
-# other, and `relu` at a negative number too.
+# A rule gets the output `out`, the gradient `dout` that arrives there, and the inputs; it returns the gradient of each
+# input. Multiplication is done; write the other three. The judge tests at places where the answers differ from each
+# other, and `relu`, which is max(x, 0), at a negative number too.
 #
 # <details><summary>A hint</summary> d(x/y)/dy is -x/y², and `out` is x/y already. The slope of `exp` is `out` itself.
 # `relu` lets `dout` through where x > 0; comparing arrays gives True and False, which count as 1 and 0. </details>
@@ -242,13 +243,13 @@ judge("relu", lambda x: np.maximum(x, 0), relu_rule, p)
 # ## 6. Exercise: a broadcast is undone by a sum
 #
 # `bias` of shape (3,) is added to `x` of shape (4, 3): each number of `bias` is *used four times*, so its gradient is a
-# sum of four. **Predict**: which shape has the gradient of `bias`, and of a `scale` of shape (4, 1)?
+# sum of four. **Predict** the shape of the gradient of `bias`, and of a `scale` of shape (4, 1).
 #
 # Then write `unbroadcast`: it gets a gradient of the large shape, and sums it down to the small one. New axes stand on
 # the left; axes of length 1 were repeated.
 #
-# <details><summary>The answer to the prediction</summary> (3,) and (4, 1): a gradient has one number for each number
-# that it is the gradient of, so always the same shape. The lines of the judge below say so for five shapes. </details>
+# <details><summary>The answer to the prediction</summary> (3,) and (4, 1): a gradient always has the shape of what it
+# is the gradient of. The lines printed below say so for five shapes. </details>
 # <details><summary>A hint</summary> First `dout.sum(0)` as long as there are more axes than wanted, then
 # `dout.sum(axis, keepdims=True)` for each axis whose wanted length is 1. </details>
 
@@ -267,11 +268,11 @@ for shape in [(3,), (4, 1), (1, 4, 1), (2, 4, 3), ()]:
 # %% [markdown]
 # ## 7. Exercise: a checker is as good as its inputs
 #
-# Five rules follow, and four of them are wrong. `caught` compares each with differences at the places in `places`. With
-# `places = [1.0]` not one is caught.
+# Five rules follow, and four of them are wrong. `caught` compares each with central differences at the points in
+# `places`. With `places = [1.0]` not one is caught.
 #
 # **Your turn**: find a list of at most four places that catches all four, without blaming the right one. Say for each
-# place what it is good for. (0 is no good place for most of them. Why?)
+# place what it is good for. (At 0 the checker misses `log` and `x ** 3`. Why?)
 
 # %%
 rules = {
@@ -304,7 +305,7 @@ tell("the four wrong rules are caught", None if list(places) == [1.0] else said,
 # ## 8. A gradient has a gradient
 #
 # What `jt.grad` answers is graph, so it can be differentiated again. **Predict** the second derivative of x³ at 2, and
-# how the three curves lie to each other: where the first derivative is 0, what does the function do?
+# how the three curves below relate: where the first derivative is 0, what does the function do?
 
 # %%
 x = jt.array(np.linspace(-2, 2, 201))
@@ -324,18 +325,18 @@ curved = jt.grad(jt.grad(at_two**3, at_two), at_two)
 print(f"the second derivative of x³ at 2 is {curved.item():g}")
 
 # %% [markdown]
-# **Look.** The slope of x³ is 3x², and the slope of that 6x. Where the first derivative is 0 the function turns: where
-# the second is below 0 there, at the top of a hill, where it is above 0, at the bottom of a valley.
+# **Look.** The slope of x³ is 3x², and the slope of that 6x. Where the first derivative is 0, a second derivative below
+# 0 means the top of a hill, and one above 0 the bottom of a valley.
 #
 # ## 9. Exercise: backwards through batch norm, name by name
 #
-# Batch norm takes each column of `x` to mean 0 and variance 1. Forward, every step has a name. Backward, each name gets
-# a gradient, from the last to the first, and the framework checks each on a line of its own: whether it is *exact*, to
-# the last bit, and else the greatest difference. Two are done: fill in the other five, each from those above it.
-# `centred` and `x` have **two** readers each, so `dcentred` and `dx` are sums.
+# Batch norm gives each column of `x` mean 0 and variance 1. Forward, every step has a name. Backward, each name gets a
+# gradient, from the last to the first, and the framework says for each whether it is *exact*, to the last bit, and how
+# large the greatest difference is. Two are done: fill in the other five, each from those above it. `centred` and `x`
+# have **two** readers each, so `dcentred` and `dx` are sums.
 #
 # <details><summary>A hint</summary> `centred` is read by `normal` and twice by `square`; `x` is read by `centred` and
-# by `mean`. `mean`, `variance` and `scale` have one number for each column: section 6 tells what that means on the way
+# by `mean`. `mean`, `variance` and `scale` have one number for each column: section 6 says what that means on the way
 # back. </details>
 
 # %%

@@ -1,11 +1,11 @@
 # %% [markdown]
-# # 02 Meta-operators: everything is made of three things
+# # 02 Meta-operators: nearly everything is made of three things
 #
 # *An hour. Do [00](00_start_here.ipynb) and [01](01_autograd_by_hand.ipynb) first.*
 #
 # How many operators does a deep-learning framework need? PyTorch has some two thousand, if every variant is counted. In
-# this notebook you build transposes, matrix products, convolutions and pooling from **three**, and get their gradients
-# for nothing.
+# this notebook you build transposes, matrix products, convolutions and pooling from **three** *meta-operators*, and get
+# their gradients for free.
 #
 # | | in words | as a loop |
 # |---|---|---|
@@ -13,7 +13,7 @@
 # | **Reindex** | read from another index | `out[i, j] = x[where(i, j)]` |
 # | **ReindexReduce** | accumulate into another index | `out[where(i, j)] += x[i, j]` |
 #
-# **Predict**, **run**, **look**. In the exercises, replace each `None` by your answer and run the cell again.
+# **Predict**, **run**, **look**. In the exercises, replace each `None` with your answer and run the cell again.
 
 # %%
 import time
@@ -31,10 +31,10 @@ jt.set_global_seed(0)
 # %% [markdown]
 # ## 1. Reindex: where does each cell read from?
 #
-# `x.reindex(shape, where)` makes a Var of that shape. `where` is asked once, with loop counters, and answers which
-# element of `x` belongs there: one index for each axis of `x`.
+# `x.reindex(shape, where)` makes a Var of that shape. `where` is called once, with loop counters, and returns which
+# element of `x` to read: one index for each axis of `x`.
 #
-# **Predict** the shape and the first row of each of the three. What may `i + k` do, that no transpose can?
+# **Predict** the shape and the first row of each of the three. What can `i + k` do that no transpose can?
 
 # %%
 x = jt.array([[10, 11, 12, 13], [20, 21, 22, 23], [30, 31, 32, 33]])
@@ -53,11 +53,11 @@ print(t.kernels[0].source)
 
 # %% [markdown]
 # **Look** at the kernel. Nothing was moved: the index stands where the element is read. `i` and `j` were not numbers
-# when your lambda was called. They are small values that remember arithmetic, so `3 - j` becomes a piece of the loop.
-# And `i + k` reads 11 and 12 twice: it makes overlapping windows. A transpose reads each element once.
+# when your lambda was called. They were symbols that record arithmetic, so `3 - j` becomes a piece of the loop. And `i
+# + k` reads 11 and 12 twice: it makes overlapping windows. A transpose reads each element once.
 #
 # A picture says more. Below, the cells of the input have colours, and each cell of the output has the colour of the
-# cell it reads from. White: outside of the input, where a Reindex reads `fill`, 0 if you do not say otherwise.
+# cell it reads from. White is outside the input, where a Reindex reads `fill`, 0 if you do not say otherwise.
 
 
 # %%
@@ -127,7 +127,7 @@ tell_view("twice_as_wide", twice_as_wide, a.repeat(2, axis=1))
 # ## 3. ReindexReduce: where does each cell go?
 #
 # The other way round: `x.reindex_reduce("add", shape, where)` walks through `x`, and `where` says into which cell of
-# the result each element is added. "maximum", "minimum" and "multiply" put together in other ways.
+# the result each element is added. "maximum", "minimum" and "multiply" combine elements in other ways.
 #
 # **Predict** all four results for `x = [[1, 2, 3], [4, 5, 6]]`. Which element of the last one is 0, and why?
 
@@ -144,8 +144,8 @@ print("anti-diagonals  ", x.reindex_reduce("add", (5,), lambda i, j: (i + j,)).n
 #
 # ## 4. Exercise: a matrix product
 #
-# `c[i, j] = sum over k of a[i, k] * b[k, j]`. Say it with three operators: read `a` as if it had the shape (i, k, j),
-# read `b` so, multiply, and add up along k. Use nothing but `reindex`, `*` and `reindex_reduce`.
+# `c[i, j] = sum over k of a[i, k] * b[k, j]`. Use three kinds of operators: read `a` with the counters (i, k, j), read
+# `b` likewise, multiply, and add up along k. Use nothing but `reindex`, `*` and `reindex_reduce`.
 #
 # <details><summary>A hint</summary> `a.reindex((n, m, p), lambda i, k, j: (i, k))` repeats each element of `a` p
 # times. </details>
@@ -181,8 +181,8 @@ def spelled_out(a, b):
 
 
 # %% [markdown]
-# That must be slow, and full of memory: `a * b` above has n · m · p numbers. **Predict**: for matrices of 500 by 500,
-# how many bytes of memory does it take, and how many times slower than `a @ b` is it?
+# That must be slow and take much memory: the product above has n · m · p numbers. **Predict**: for matrices of 500 by
+# 500, how many bytes of memory does it take, and how many times slower than `a @ b` is it?
 
 # %%
 a, b = jt.rand(500, 500), jt.rand(500, 500)
@@ -200,20 +200,20 @@ for name, product in {"spelled out": spelled_out, "a @ b": lambda a, b: a @ b}.i
 print(f"{'the product':<12} {500**3 * 4 / 1e6:6.1f} MB it would take to store a * b")
 
 # %% [markdown]
-# **Look.** Neither: the framework saw a sum over a product of two reads, knew it for a matrix product by its *indices*,
-# and gave it to BLAS. `a @ b` is written with the same three operators. Nothing in it says "matrix product".
+# **Look.** It is neither slow nor large: the framework recognised a matrix product by its *indices*, and gave it to
+# BLAS. `a @ b` is written with the same three operators. Nothing in it says "matrix product".
 #
 # ## 5. Exercise: a convolution, and pooling
 #
 # A convolution slides a small window over an image: `out[y, x] = sum over i, j of image[y + i, x + j] * window[i, j]`.
-# With a stride s and a padding p it reads `image[y * s + i - p, x * s + j - p]`, and 0 outside of the image. Pooling
+# With a stride s and a padding p it reads `image[y * s + i - p, x * s + j - p]`, and 0 outside the image. Pooling
 # reads the same way, and takes the maximum.
 #
-# At the end of the next cell stands a small convolution. Point at a number of its result: the window that it sees has a
-# frame, and the sum is written out. What lies outside of the image is hatched. **Predict** before you look: which
-# numbers does the last place see?
+# The next cell ends with a small convolution. Point at a number of its result: its window is framed, and the sum is
+# written out. What lies outside the image is hatched. **Predict** before you look: which numbers does the last window
+# cover?
 #
-# Write both, again with `reindex`, `*` and `reindex_reduce` alone.
+# Write both functions, again with only `reindex`, `*` and `reindex_reduce`.
 #
 # <details><summary>A hint</summary> Four counters: `lambda y, x, i, j: ...` over the shape (rows, columns, h, w). Then
 # `*` with the window, read as `(i, j)` in the same shape, and `reindex_reduce` into `(y, x)`. </details>
@@ -248,11 +248,11 @@ see.step_kernel(jt.conv2d(small, edges, stride=2, padding=1))
 # %% [markdown]
 # ## 6. Their gradients
 #
-# `y = x.reindex(shape, where)` reads `x[where(i)]` for `y[i]`. When `y[i]` grows by 1, what grows with it is read from
-# `x[where(i)]`. So the gradient that arrives at `y[i]` has to be *added* to `dx[where(i)]`, and that is the loop of a
-# **ReindexReduce with the same `where`**. And a sum hands its gradient to whatever went into it: that is a **Reindex**.
-# Each of the two is the other one's gradient, and so matmul, convolution and average pooling need no rule of their own.
-# (A maximum does: only what won receives anything.)
+# `y = x.reindex(shape, where)` reads `x[where(i)]` for `y[i]`. When `x[where(i)]` grows by 1, so does `y[i]`. So the
+# gradient that arrives at `y[i]` has to be *added* to `dx[where(i)]`, and that is the loop of a **ReindexReduce with
+# the same `where`**. And a sum hands its gradient to whatever went into it: that is a **Reindex**. Each of the two is
+# the other one's gradient, and so matmul, convolution and average pooling need no rule of their own. (A maximum does:
+# only what won receives anything.)
 #
 # **Predict.** A window slides over `x = [x0 ... x5]`: `y[i, k] = x[i + k]`, 4 windows of 3. How often is each `x` read?
 # That is the gradient of `y.sum()`.
@@ -313,9 +313,9 @@ for function, gradient in [
 # %% [markdown]
 # ## 8. Exercise: gather and scatter-add
 #
-# The index may also come from an array: `load(0, (i,))` in `where` is element i of the first of `extras`. A table of
-# word vectors reads like that; its gradient adds up like that. Write `gather_rows` as one `reindex`, and `add_rows` as
-# one `reindex_reduce`.
+# The index may also come from an array: `load(0, (i,))` in `where` is element i of the first of `extras`. Rows of an
+# embedding table are read like that; its gradient adds up like that. Write `gather_rows` as one `reindex`, and
+# `add_rows` as one `reindex_reduce`.
 #
 # <details><summary>A hint</summary> `table.reindex((n, width), lambda i, j: (load(0, (i,)), j), extras=[words])`.
 # </details>
@@ -349,17 +349,16 @@ tell_built("add_rows of the gradient", lambda: add_rows(rows, words, 5), dtable)
 # ## 9. All of it
 #
 # Which of the three is each function of the framework made of? Nobody wrote the table down: `jt.ops_table` runs the
-# example of each function and notes what is built. **Predict**: what will `softmax` need? And what will *not* be made
-# of the three?
+# example of each function and notes what is built. **Predict**: what will `softmax`, which is `exp(x) / exp(x).sum()`,
+# need? And what will *not* be made of the three?
 
 # %%
 jt.ops_table("matmul", "softmax", "conv2d", "max_pool2d", "cumsum", "sort", "where", "one_hot")
 
 # %% [markdown]
-# **Look** at the column `Code`. A running sum needs the sum before it, a sort moves what it compares, and `where` of
-# a condition alone answers with as many positions as there happen to be: values or an order decide, and no lambda of
-# a `reindex` can say that. These are kernels written by hand, with a gradient of their own beside
-# them. (*HostCall* is a call of NumPy in place of a kernel.) `jt.ops_table()` alone lists every function.
+# **Look** at the column `Code`. A running sum needs the sum before it, and what a sort or `jt.where(condition)` returns
+# depends on values: no lambda of a `reindex` can say that. These are kernels written by hand, with a gradient of their
+# own beside them. (*HostCall* is a call to NumPy instead of a kernel.) `jt.ops_table()` alone lists every function.
 #
 # ## 10. Break it
 #
@@ -374,7 +373,7 @@ print("right" if np.allclose(blurred.numpy(), [0, 0, 2, 2, 2, 0, 0]) else "not s
 
 # %% [markdown]
 # <details><summary>The answer</summary> Window i begins at i instead of i - 1: read `(i + k - 1,)`. What is read
-# outside of the signal is 0, so the borders become darker. How would you mend that? </details><br>
+# outside the signal is 0, so values near the ends shrink. How would you fix that? </details><br>
 #
 # **Before you close this page**, in one sentence each: what does a Reindex do that an Elementwise cannot? Why does the
 # gradient of a read have to *add*?

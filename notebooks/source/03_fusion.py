@@ -3,12 +3,12 @@
 #
 # *An hour. Do [00](00_start_here.ipynb) first; [02](02_meta_operators.ipynb) helps.*
 #
-# An operator such as `x + 1` reads an array and writes one. Adding takes a core no time worth mentioning; fetching
-# the numbers does. So three operators in a row that each read and write take about three times as
-# long as one loop that does all three. Putting them into one loop is *fusion*, and in this notebook you decide what may
-# be fused, what must not, and when it would be a mistake.
+# An operator such as `x + 1` reads an array and writes one. The addition costs a core almost nothing; fetching the
+# numbers is what takes time. So three operators in a row that each read and write take about three times as long as one
+# loop that does all three. Putting them into one loop is *fusion*, and in this notebook you decide what may be fused,
+# what must not, and when it would be a mistake.
 #
-# **Predict**, **run**, **look**. There are six exercises; each says *right* when it is, and why where it is not.
+# **Predict**, **run**, **look**. Each of the six exercises says whether your answer is *right* and, if not, why.
 
 # %%
 import numpy as np
@@ -18,7 +18,7 @@ import jt_widgets as see
 from jt_exercises import fusion as check
 from jt_exercises.timing import ratio
 
-jt.set_num_threads(1)  # one thread: its CPU time is the same whatever else the machine does
+jt.set_num_threads(1)  # one thread: its CPU time depends least on what else the machine does
 random = np.random.default_rng(0)
 
 
@@ -33,7 +33,8 @@ def normal(*shape):
 #
 # **Predict.** How many bytes are read and written in all, fused and not? How many times longer does it take if not?
 #
-# (`ratio` runs both in turns, reads the clock that counts the CPU time of this process, and takes the least of 15.)
+# (`ratio` runs both alternately, reads the clock that counts the CPU time of this process, and takes the shortest of 15
+# runs.)
 
 # %%
 x = normal(16_000_000)
@@ -61,8 +62,8 @@ print(f"{apart.bytes / fused.bytes:.1f} times the bytes, {times:.1f} times the t
 # cheaper. It removes the arrays in between.
 #
 # Below is an expression with more to decide. Drag the slider from *as written* to *shared loops*: at each step some
-# boxes travel into the kernel that absorbs them, and the figures say what is still moved. The edges tell the rule by
-# which they were fused or cut.
+# boxes travel into the kernel that absorbs them, and the figures say what is still moved. Each edge names the rule that
+# fused or cut it.
 
 # %%
 points, weights = normal(2000, 200), normal(200, 50)
@@ -71,8 +72,8 @@ see.fusion((((points - points.mean(1, keepdims=True)) * 2).exp() @ weights).max(
 # %% [markdown]
 # ## 2. Exercise 1: which kernel computes what?
 #
-# Six operators. **Predict** their kernels: give operators that share one the same number. A hint: only one thing here
-# insists on whole arrays, and a sum can share a kernel with what comes after it, as a loop after its loop.
+# Six operators. **Predict** their kernels: give operators that share one the same number. A hint: only one operator
+# here needs whole arrays, and a sum can share a kernel with what comes after it, which then gets a loop of its own.
 
 
 # %%
@@ -90,12 +91,12 @@ print(check.check_groups(expression, kernel_of))
 # of its own? Both are records: `a.kind` is "elementwise", "reduce" or "matmul"; `a.held` says whether somebody wants to
 # see `a`; `a.work` is what one element costs, in multiplications. `times` is how often `b` needs each element.
 #
-# Write the rule; it answers True or False. The judge is the framework: it is asked about the same pairs.
+# Write the rule; it returns True or False. The judge is the framework, which decides the same pairs.
 #
 # <details><summary>A hint</summary> Four reasons against it: somebody wants the array; `a` is complete only after its
 # own loop; the other side is BLAS, which multiplies stored matrices; the work would be done again and again. </details>
-# <details><summary>A second hint</summary> The framework is generous: up to 4 multiplications are repeated rather than
-# stored. </details>
+# <details><summary>A second hint</summary> The framework is generous: an element that costs at most 4 multiplications
+# is computed again, not stored. </details>
 
 
 # %%
@@ -111,13 +112,13 @@ print(check.check_can_fuse(can_fuse))
 # `scale` goes into `matmul`, and `add` reads both. `scale` and `add` may fuse, by every rule above. But the kernel of
 # the two needs the product, and the product needs the kernel: neither can run first. (`check.diamond` is that graph.)
 #
-# Write `group`. It gets the names in order, what each reads, and the pairs that may fuse; it answers with a group for
-# each name. Go through the pairs, fuse where no **circle** comes of it, and leave nothing over that could be fused.
+# Write `group`. It gets the names in order, what each reads, and the pairs that may fuse; it returns a group for
+# each name. Go through the pairs, fuse where that makes no **cycle**, and leave no pair that could still be fused.
 #
-# <details><summary>A hint</summary> Begin with a group for each name. For a pair in two groups, try: rename one group
-# to the other in a copy. Keep the copy if its groups can run one after the other. </details>
-# <details><summary>A second hint</summary> Can they run? Again and again take away every group whose inputs lie in
-# groups that are gone, or in itself. If some remain that never get their turn, there is a circle. </details>
+# <details><summary>A hint</summary> Begin with a group for each name. For a pair in two groups, try it in a copy: give
+# both groups the same name. Keep the copy if its groups can run one after the other. </details>
+# <details><summary>A second hint</summary> Can they run? Repeatedly remove every group whose inputs all lie in itself
+# or in removed groups. If some can never be removed, there is a cycle. </details>
 
 
 # %%
@@ -134,9 +135,9 @@ print(check.check_three_groups(group))
 #
 # ## 5. When fusing hurts
 #
-# `row` has 4,000 numbers, and each row of a large array is multiplied by `exp(sin(row))`. Written the first way, the
-# framework stores the 4,000 results: two kernels. Written the second way, the row is repeated *first*, and everything
-# fuses into one loop, with fewer bytes. **Predict**: which one is faster, and by how much?
+# `row` has 4,000 numbers, and each row of a large array is multiplied by `exp(sin(row))`. In the first version the
+# framework stores the 4,000 results: two kernels. In the second the row is repeated *first*, and everything fuses into
+# one loop, with fewer bytes. **Predict**: which one is faster, and by how much?
 
 # %%
 row, table = normal(1, 4000), normal(1000, 4000)
@@ -160,11 +161,11 @@ print(f"\nin one loop it takes {times:.1f} times as long, on this machine, now")
 print([d.reason for d in jt.explain(stored()).decisions if not d.fused])
 
 # %% [markdown]
-# **Look.** Fewer bytes, and slower: the sines were computed a thousand times over. (The table counts an element of any
-# operator once. The reason below it counts what an element costs, in multiplications: an `exp` or a `sin` as 8, both of
-# them as 16.) So it is a choice, and one can compute which is better. **Exercise 4**: a value is needed by some
-# `readers`. Answer with the seconds of both ways, where moving takes bytes / bandwidth, computing takes operations /
-# peak, and nothing happens at the same time:
+# **Look.** Fewer bytes, and slower: the sines were computed a thousand times over. (`elements computed` counts each
+# operator's elements once. The reason in the last line counts what they cost, in multiplications: 8 for an `exp` or a
+# `sin`, 16 for both.) So it is a choice, and one can compute which is better. **Exercise 4**: a value has so many
+# `readers`. Return the seconds that both ways take, where moving takes bytes / bandwidth, computing takes operations /
+# peak, and nothing overlaps:
 #
 # * *stored*: the inputs are read once and the work is done once; the value is written, and read by each reader;
 # * *again*: each reader reads the inputs and does the work.
@@ -184,15 +185,15 @@ print(check.check_store_or_recompute(seconds))
 # ## 6. Exercise 5: softmax, in how few passes?
 #
 # softmax is `exp(v - m) / s`, where `m` is the largest number of a row and `s` the sum of all `exp(v - m)`. Taken
-# literally that is three passes: one for `m`, one for `s`, one to divide. But `m` and `s` can be had in **one**, as the
-# numbers come by, if `s` is put right whenever a larger number turns up.
+# literally that is three passes: one for `m`, one for `s`, one to divide. But `m` and `s` can be computed in **one**
+# pass, if `s` is corrected whenever a larger number turns up.
 #
-# Write the step: it gets `m` and `s` so far, and the next number `v`, and answers with the new `(m, s)`. The first one
+# Write the step: it gets `m` and `s` so far, and the next number `v`, and returns the new `(m, s)`. The first step
 # gets m = -inf and s = 0.
 #
 # <details><summary>A hint</summary> With `new = max(m, v)`, each `exp(v' - m)` in the sum has to become
 # `exp(v' - new)`: a common factor. </details>
-# <details><summary>A second hint</summary> -inf - -inf is not a number. As long as nothing finite has come, s is 0 (or
+# <details><summary>A second hint</summary> -inf - -inf is not a number. Until a finite number comes, s is 0 (or
 # anything that a later factor makes 0), and `np.exp(-np.inf)` is 0. </details>
 
 
@@ -204,11 +205,11 @@ def step(m, s, v):
 print(check.check_softmax_step(step))
 
 # %% [markdown]
-# (With this step attention never stores its matrix of scores: Milakov and Gimelshein 2018, arXiv:1805.02867; Dao et al.
-# 2022, arXiv:2205.14135.)
+# (FlashAttention uses this *online softmax* so that transformers need not store their matrix of scores: Milakov and
+# Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135.)
 #
-# What does our framework do? **Predict** from what you know by now: how many kernels has `jt.softmax`, how many loops
-# along a row, and which of its values becomes an array?
+# What does our framework do? **Predict** from what you know by now: how many kernels does `jt.softmax` need, how many
+# loops along a row, and which of its values becomes an array?
 
 # %%
 with jt.trace() as t:
@@ -216,14 +217,14 @@ with jt.trace() as t:
 print(t.kernels[0].source)
 
 # %% [markdown]
-# **Look.** One kernel, with three loops along a row, one after the other. (The second one adds up in parts of 1,024
-# numbers, which begin at `b0`.) Only `out0` is an array: the exponentials
-# stand in it until the third loop divides them. A row of 200 numbers stays in the fastest cache between them, so it
-# comes from memory once: what counts is not how often the loops read, but how far away.
+# **Look.** One kernel, with three loops along a row, one after the other. (The second adds up in blocks of at most
+# 1,024 numbers, which begin at `b0`.) Only `out0` is an array: it holds the exponentials until the third loop scales
+# them. Between the loops a row of 200 numbers stays in the fastest cache, so it comes from memory once: what counts is
+# where the loops read from, not how often.
 #
-# **Exercise 6.** Count what fusion has removed. A kernel `k` of an explanation knows the numbers of the values it
-# computes (`k.nodes`) and of those it stores (`k.stored`); `values[number]` is (operator, bytes). Answer with (arrays,
-# bytes) that were computed and never stored.
+# **Exercise 6.** Count what fusion has removed. A kernel `k` of an explanation lists the ids of the values it computes
+# (`k.nodes`) and of those it stores (`k.stored`); `values[id]` is (operator, bytes). Return how many arrays were
+# computed and never stored, and their bytes.
 
 
 # %%
@@ -236,8 +237,9 @@ print(check.check_removed(removed))
 # %% [markdown]
 # ## 7. Break it
 #
-# Somebody collects hidden values to look at them later. The result is the same; the price is not. **Predict** what the
-# two figures will be, run, and find the line. How can one look at the values and keep them out of memory?
+# Somebody collects hidden values to look at them later. The result is the same; the price is not. **Predict** how the
+# three figures will differ, run, and say why the marked line changes them. How can one look at the values and keep them
+# out of memory?
 
 # %%
 seen = []
@@ -258,5 +260,5 @@ for name, build in {"alone": three, "watched": lambda: watched(x)}.items():
 # computed: 64 MB more are written, and live as long as the list. Keep a small thing instead, such as
 # `seen.append(hidden.mean().item())`, or let the framework watch: `jt.trace(values=True)`. </details><br>
 #
-# **Before you close this page**: two operators can fuse. Name one reason for which you would still rather store the
-# value between them, and one for which you have to. In 04 you open a kernel, and change it.
+# **Before you close this page**: two operators can fuse. Name one reason why you might still prefer to store the value
+# between them, and one why you must. In 04 you open a kernel, and change it.

@@ -219,7 +219,7 @@ print(f"in any order   {times:.1f} times as fast; {slow(numbers, 1):.4f} becomes
 # **Exercise 3.** Which of these may the compiler do to our kernels? `True` or `False`.
 #
 # <details><summary>A hint</summary> The two permissions are named above: which lines change the order of sums and
-# products, and which rounds once in place of twice? Each of the others is a promise about numbers. </details>
+# products, and which rounds once instead of twice? Each of the others is a promise about numbers. </details>
 # <details><summary>A second hint</summary> Look for a number that breaks the promise, and try it in a cell of your own:
 # `a = np.float32(np.inf); a - a`, then `np.float32(-0.0) + 0`, and `np.float32(5) / 3` beside
 # `np.float32(5) * (1 / np.float32(3))`. </details>
@@ -356,7 +356,7 @@ see.kernel(normal(10_000) * 2 + 1, tab="asm")
 # to `hi - 1`, since threads share the rows. (Here `at` is not needed: nothing can be computed side by side.)
 #
 # `custom_kernel.kernel` makes an operator of it. What it cannot find out is the gradient: that is a *rule*, made of
-# Vars. It is given what came out, the gradient `dout` of that, and `x`; it answers with the gradient of `x`. A number
+# Vars. It is given what came out, the gradient `dout` of that, and `x`; it returns the gradient of `x`. A number
 # `x[k]` goes into `out[k]` by a tenth, and through the mean into all that come later, each time with nine tenths of the
 # weight before. So the gradient is a leaky mean as well, of `dout`, that walks the other way. (`v.flip(1)` turns each
 # row around.)

@@ -132,7 +132,7 @@ for length in (6_000_000, 16_000_000):
 
 # %% [markdown]
 # **Look.** About the same share in every row, though some rows do four times the arithmetic. On the slope only bytes
-# count: half of them, as float32 in place of float64, is half of the time. (A share above 100 % says that memory was
+# count: half of them, as float32 instead of float64, is half of the time. (A share above 100 % says that memory was
 # busier when section 1 measured it, or that a large cache still held a part of the arrays. If the rows differ much,
 # something else is using the memory: run the cell again.)
 #

@@ -77,7 +77,7 @@ check.film({"ijk": check.ijk, "ikj": check.ikj})
 # **Exercise 2.** Work on a part that fits. Cut `i`, `k` and `j` into tiles of `t`: three outer loops go from tile to
 # tile, three inner loops stay inside. `c` holds zeros at first. For now the sizes are multiples of `t`.
 #
-# <details><summary>A hint</summary> `for i0 in range(0, n, t):` and the same for k0 and j0; inside of all three,
+# <details><summary>A hint</summary> `for i0 in range(0, n, t):` and the same for k0 and j0; inside all three,
 # `for i in range(i0, i0 + t):` and so on. The line in the middle stays as it is. </details>
 
 
@@ -197,7 +197,7 @@ print("\nthe same numbers:", np.allclose(c, (x @ y).numpy(), atol=1e-3))
 #
 # ## 7. Break it
 #
-# This kernel keeps a sum in a register, inside of tiles. Its test passes. **Predict**: for which sizes is it right?
+# This kernel keeps a sum in a register, inside tiles. Its test passes. **Predict**: for which sizes is it right?
 # Find the wrong line, and say why a test with n = 16 could not find it.
 
 

@@ -77,7 +77,7 @@ see.step_kernel(jt.conv2d(small, taps, stride=2, padding=1, dilation=2))
 # %% [markdown]
 # Write down for each place the window that it sees, as a column; then the convolution is `weights @ columns`. That is
 # *im2col*. In jt_edu it is one `reindex`: answer with shape (n, c, kh, kw, oh, ow), where element (n, c, i, j, y, x) is
-# what tap (i, j) of place (y, x) looks at, and 0 outside of the image.
+# what tap (i, j) of place (y, x) looks at, and 0 outside the image.
 #
 # <details><summary>A hint</summary> `image.reindex(shape, lambda n, c, i, j, y, x: (n, c, ?, ?))`. With stride s and
 # padding p, place y looks from row y * s - p on. There are `(h + 2 * p - kh) // s + 1` places in a column. </details>
@@ -118,7 +118,7 @@ if verdict.passed:
 # Winograd does it with four: with `m1 = (d0 - d2) g0`, `m2 = (d1 + d2) (g0 + g1 + g2) / 2`, `m3 = (d2 - d1) (g0 - g1 +
 # g2) / 2` and `m4 = (d1 - d3) g2`, what are `y0` and `y1`? The sums of the `g` are made once for all pixels.
 #
-# Write it, and then the one for two directions: 4 by 4 inputs, 3 by 3 taps, 2 by 2 outputs, 16 products in place of 36.
+# Write it, and then the one for two directions: 4 by 4 inputs, 3 by 3 taps, 2 by 2 outputs, 16 products instead of 36.
 # The numbers that you get count their products; constants such as 1/2 cost nothing.
 #
 # <details><summary>A hint</summary> Try y0 = m1 + m2 + m3, multiply it out, and see what is left for y1. </details>
@@ -145,7 +145,7 @@ print(check.check_winograd(winograd, winograd_2d))
 #
 # A product of Fourier transforms is a convolution: for n by n pixels it costs about n² log n, *however large the
 # window*. But it goes round (what runs out on the right comes in on the left), and it flips the window. Write
-# `fft_conv` with `np.fft`: the sum over windows, at all places where the window lies inside of the image.
+# `fft_conv` with `np.fft`: the sum over windows, at all places where the window lies inside the image.
 #
 # <details><summary>A hint</summary> `np.fft.fft2(window, image.shape)` fills the window up with zeros. The conjugate of
 # its transform undoes the flip; then place (0, 0) comes first, and the last places are those that went round.
@@ -163,9 +163,9 @@ print(check.check_fft(fft_conv))
 # %% [markdown]
 # ## 5. Exercise 4: what Winograd pays with
 #
-# Four outputs at once need 6 products in place of 12, six need 8 in place of 18. Why not sixty? `check.winograd(m)` is
+# Four outputs at once need 6 products instead of 12, six need 8 instead of 18. Why not sixty? `check.winograd(m)` is
 # the transform of m outputs: `y = t.AT @ ((t.G @ g) * (t.BT @ d))`. Its matrices grow, and large numbers are subtracted
-# from each other. Write `half`, which answers with `y` as a machine with float16 would compute it: `d`, `g`, and the
+# from each other. Write `half`, which returns `y` as a machine with float16 would compute it: `d`, `g`, and the
 # result of *each* of the four steps are rounded by `.astype(np.float16)`; the matrices stay as they are.
 #
 # **Predict** how the errors below grow. The first row is the plain sum.
@@ -220,7 +220,7 @@ for kernel in (1, 3, 5):
 # ## 7. Exercise 5: a tuner
 #
 # Write `choose`. It gets a `problem`, a record of sizes (see `check.Problem()`), the names of the candidates, and
-# `run(name, problem)`, which raises ValueError where that algorithm cannot compute the problem. It answers with the
+# `run(name, problem)`, which raises ValueError where that algorithm cannot compute the problem. It returns the
 # fastest, keeps the answer in the dict `table`, and never measures what it knows. It is tried on simulated machines,
 # whose runs compile first and are disturbed later.
 #

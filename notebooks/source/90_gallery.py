@@ -3,7 +3,7 @@
 #
 # *A quarter of an hour. Do [00](00_start_here.ipynb) first; then come back whenever you need a view.*
 #
-# `jt_widgets` shows what the framework did, inside of the notebook. Each view below shows one computation from
+# `jt_widgets` shows what the framework did, inside the notebook. Each view below shows one computation from
 # another side. They are linked: what you select in one lights up in all the others, if they show it too.
 #
 # Three things hold for all of them. The button **Table** (key `t`) shows the same as a table; **?** lists the

@@ -145,7 +145,7 @@ class ColorJitter(Transform):
 
 
 def _around(middle: float, name: str, value: Any, least: float = 0, most: float = math.inf) -> tuple[float, float]:
-    """Two limits; of one number, so far around the middle."""
+    """Two limits; a single number means that far to either side of the middle."""
     if isinstance(value, (tuple, list)):
         return limits("ColorJitter", name, value, least, most)
     reach = number("ColorJitter", name, value, 0, most, finite=True)

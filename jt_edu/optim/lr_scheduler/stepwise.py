@@ -122,7 +122,7 @@ class LinearLR(Scaled):
         super().__init__(optimizer, last_epoch)
 
     def share(self, epoch: float) -> float:
-        """A line, and then its end."""
+        """A line for total_iters epochs, and then its end."""
         way = min(epoch, self.total_iters) / self.total_iters
         return self.start_factor + (self.end_factor - self.start_factor) * way
 

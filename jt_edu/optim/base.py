@@ -378,7 +378,7 @@ class Optimizer(ByHand):
         return saved_of(self.param_groups, self.state)
 
     def load_state_dict(self, saved: Any) -> None:
-        """Resume where the optimizer that wrote `saved` stopped: the same steps, to the last bit. All of it, or nothing.
+        """Resume where the optimizer that wrote `saved` stopped: the same steps to the last bit. All of it, or nothing.
 
         Raises:
             ShapeError: it was saved for other parameters or by another rule; the message says what differs.

@@ -7,7 +7,7 @@ import pytest
 
 import jt_edu as jt
 from jt_exercises import fusion
-from jt_exercises.fusion.checks import circle_of
+from jt_exercises.fusion.checks import cycle_of
 from tests.exercises.answers import filled
 from tests.story.test_course_answers import verdicts
 
@@ -85,7 +85,7 @@ WRONG = [  # of which exercise, what is written in place of what, and what the r
     ("can_fuse", "times == 1 or a.work <= 4", "True", "60 times, 8 operations each"),
     ("can_fuse", "return times", "return not times", "The framework computes it there"),
     ("group", "if fits(order, inputs, joined):", "if True:", "{scale, add} needs {matmul}; {matmul} needs"),
-    ("group", "for a, b in sorted(may):", "for a, b in ():", "may fuse, and no circle would come of it"),
+    ("group", "for a, b in sorted(may):", "for a, b in ():", "may fuse, and that would make no cycle"),
     ("group", "for a, b in sorted(may):", "for a, b in [(i, n) for n in order for i in inputs[n]]:", "no allowed edge"),
     ("group", "return home\n", "return {}\n", "a dict with a group for each of"),
     ("group", "if h == home[b] else h", "if h == home[b] or h == home[a] else name", "may fuse"),
@@ -142,20 +142,20 @@ def test_guessed_kernels_are_compared_with_the_plan(guess, passed, words):
     assert words in verdict.words
 
 
-def test_a_circle_is_found_and_named():
+def test_a_cycle_is_found_and_named():
     g = fusion.diamond
 
-    assert circle_of(g, {"scale": 0, "matmul": 1, "add": 2}) == []
-    assert circle_of(g, {"scale": 0, "matmul": 1, "add": 0}) == [["scale", "add"], ["matmul"]]
+    assert cycle_of(g, {"scale": 0, "matmul": 1, "add": 2}) == []
+    assert cycle_of(g, {"scale": 0, "matmul": 1, "add": 0}) == [["scale", "add"], ["matmul"]]
 
 
-def test_the_graphs_hold_circles_to_run_into():
+def test_the_graphs_hold_cycles_to_run_into():
     edges = [({n: n for n in g.order}, g) for g in fusion.all_graphs()]
     greedy = [{n: "all" if any(n in e for e in g.may) else n for n in home} for home, g in edges]
 
-    circles = sum(bool(circle_of(g, found)) for found, (_, g) in zip(greedy, edges, strict=True))
+    cycles = sum(bool(cycle_of(g, found)) for found, (_, g) in zip(greedy, edges, strict=True))
 
-    assert circles >= 10
+    assert cycles >= 10
 
 
 def test_an_operator_that_is_not_there_is_told():

@@ -73,21 +73,21 @@ def _why(pair: Pair) -> str:
     return f"{a} has a loop of its own, and is complete only after it. They share a kernel: {b} comes after that loop"
 
 
-@exercise("3 groups without a circle")
+@exercise("3 groups without a cycle")
 def check_three_groups(group: Callable[..., Groups]) -> str:
-    """Hold groups to four laws: complete, along allowed edges, no circle, and nothing left to fuse."""
+    """Hold groups to four laws: complete, along allowed edges, no cycle, and nothing left to fuse."""
     graphs = all_graphs()
     for g in graphs:
         found = ask(group, g.order, dict(g.inputs), set(g.may))
         _complete(g, found)
         _allowed(g, found)
-        circle = circle_of(g, found)
-        if circle:
-            raise RefusedError(f"{_told(g, found)}\n{_words(circle)}: neither can run first")
+        cycle = cycle_of(g, found)
+        if cycle:
+            raise RefusedError(f"{_told(g, found)}\n{_words(cycle)}: neither can run first")
         for a, b in sorted(g.may):
             joined = {name: found[a] if home == found[b] else home for name, home in found.items()}
-            if found[a] != found[b] and not circle_of(g, joined):
-                raise RefusedError(f"{_told(g, found)}\n`{a}` and `{b}` may fuse, and no circle would come of it")
+            if found[a] != found[b] and not cycle_of(g, joined):
+                raise RefusedError(f"{_told(g, found)}\n`{a}` and `{b}` may fuse, and that would make no cycle")
     return f"{len(graphs)} graphs, each cut into kernels that can run one after the other"
 
 
@@ -108,7 +108,7 @@ def _allowed(g: Graph, found: Groups) -> None:
             raise RefusedError(f"{_told(g, found)}\nno allowed edge joins `{lost}` to the rest of its group")
 
 
-def circle_of(g: Graph, found: Groups) -> list[list[str]]:
+def cycle_of(g: Graph, found: Groups) -> list[list[str]]:
     """Groups that wait for each other, as lists of names, or [] where all can run."""
     needs = {home: {found[i] for n in g.order if found[n] == home for i in g.inputs[n]} for home in found.values()}
     waiting = {home: needs[home] - {home} for home in needs}
@@ -122,8 +122,8 @@ def circle_of(g: Graph, found: Groups) -> list[list[str]]:
     return [[n for n in g.order if found[n] == home] for home in way[way.index(after) :]]
 
 
-def _words(circle: list[list[str]]) -> str:
-    names = ["{" + ", ".join(members) + "}" for members in circle]
+def _words(cycle: list[list[str]]) -> str:
+    names = ["{" + ", ".join(members) + "}" for members in cycle]
     return "; ".join(f"{a} needs {b}" for a, b in itertools.pairwise([*names, names[0]]))
 
 

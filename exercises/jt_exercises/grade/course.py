@@ -26,7 +26,7 @@ COURSE: dict[str, dict[str, tuple[str, ...]]] = {
     "03_fusion": {
         "1 the kernels of an expression": ("kernel_of",),
         "2 can_fuse": ("can_fuse",),
-        "3 groups without a circle": ("group",),
+        "3 groups without a cycle": ("group",),
         "4 store or compute twice": ("seconds",),
         "5 softmax in two passes": ("step",),
         "6 arrays that fusion removes": ("removed",),

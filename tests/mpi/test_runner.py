@@ -349,13 +349,13 @@ if OTHER:  # an environment with two MPIs, as .ci/run makes it
     def test_the_library_of_another_mpi_than_the_launchers_is_refused():
         job = start("report(size)", 2, "mpich", environment={"MPI4PY_LIBMPI": library("openmpi")})
 
-        assert "belong to one MPI; found a launcher of 2 ranks, and the library Open MPI" in str(job.error)
+        assert "must belong to the same MPI; found a launcher of 2 ranks, and the library Open MPI" in str(job.error)
         assert "which sees 1" in str(job.error) and "MPI4PY_LIBMPI" in str(job.error)
 
     def test_the_launcher_of_open_mpi_refuses_another_library_before_it_can_crash():
         job = start("report(size)", 2, "openmpi", environment={"MPI4PY_LIBMPI": library("mpich")})
 
-        assert "belong to one MPI; found a launcher of Open MPI, and the library MPICH" in str(job.error)
+        assert "must belong to the same MPI; found a launcher of Open MPI, and the library MPICH" in str(job.error)
 
 
 PROBES = """

@@ -268,8 +268,8 @@ export class GraphView {
         const closed = wanted.find((key) => this.card(key));
         if (closed && !this.change(new Set([...this.seen.opened, ...wanted]), closed)) return;
         const shown = `${this.card(`${id}`) ? id : this.seen.shows.get(node)}`;
-        this.sheet.approach(shown);
         this.choose(shown);
+        this.sheet.approach(shown, this.panel);
     }
 
     /** @param {Selection} selection */

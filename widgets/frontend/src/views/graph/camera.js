@@ -135,9 +135,12 @@ export class Camera {
         this.set(this.zoom, x, y);
     }
 
-    /** Bring a part to the middle, where its words can be read, unless it is in plain sight. @param {Rectangle} part */
-    approach({ x, y, width, height }) {
-        const [wide, high] = [this.window.clientWidth, this.window.clientHeight];
+    /**
+     * Bring a part to the middle, where its words can be read, unless it is in plain sight.
+     * @param {Rectangle} part @param {number} covered pixels at the lower edge, under something else
+     */
+    approach({ x, y, width, height }, covered) {
+        const [wide, high] = [this.window.clientWidth, this.window.clientHeight - covered];
         const [[left, top], [right, low]] = [this.seen(x, y), this.seen(x + width, y + height)];
         const inside = Math.min(left, top, wide - right, high - low) >= 3 * MARGIN;
         if (inside && this.zoom >= TITLES) return;

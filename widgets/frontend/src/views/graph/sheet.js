@@ -228,10 +228,12 @@ export class Sheet {
         if (!still) this.camera.reveal({ ...shown.placed, height: CARD });
     }
 
-    /** Bring a card or a frame into plain sight. @param {string} id */
-    approach(id) {
+    /** Bring a card or a frame into plain sight. @param {string} id @param {Element} panel which may lie over the sheet */
+    approach(id, panel) {
         const place = this.rectangle(id);
-        if (place) this.camera.approach(place);
+        const [mine, over] = [this.window, panel].map((part) => part.getBoundingClientRect());
+        const covered = over.left < mine.right ? Math.max(0, mine.bottom - Math.max(mine.top, over.top)) : 0;
+        if (place) this.camera.approach(place, covered);
     }
 
     /**

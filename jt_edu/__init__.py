@@ -52,6 +52,7 @@ from jt_edu.ops.adaptive_pool import *
 from jt_edu.ops.array_function import answer_numpy as _answer_numpy
 from jt_edu.ops.as_strided import as_strided, sliding_window_view, unfold
 from jt_edu.ops.bits import *
+from jt_edu.ops.code import code
 from jt_edu.ops.compare import *
 from jt_edu.ops.complex import *
 from jt_edu.ops.concat import *
@@ -70,6 +71,7 @@ from jt_edu.ops.grid_sample import affine_grid, grid_sample
 from jt_edu.ops.histogram import bincount, histc, histogram
 from jt_edu.ops.index import *
 from jt_edu.ops.interpolate import interpolate
+from jt_edu.ops.knn import knn
 from jt_edu.ops.matmul import *
 from jt_edu.ops.meshgrid import *
 from jt_edu.ops.nanreduce import *
@@ -109,11 +111,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "MemoryStats", "Module", "Storage", "TracingAllocator", "Var", "affine_grid", "array", "as_strided", "at_replay",
-    "autograd", "backends", "benchmark", "bilinear", "bincount", "cdist", "channel_shuffle", "compile", "conv1d",
-    "conv2d", "conv3d", "cosine_similarity", "data", "distributed", "document", "einsum", "explain", "func",
+    "autograd", "backends", "benchmark", "bilinear", "bincount", "cdist", "channel_shuffle", "code", "compile",
+    "conv1d", "conv2d", "conv3d", "cosine_similarity", "data", "distributed", "document", "einsum", "explain", "func",
     "fusion_report", "get_num_threads", "glu", "graph", "grid_sample", "histc", "histogram", "in_mpi", "init",
-    "interpolate", "kernel_sources", "knob", "lr_scheduler", "machine", "max_unpool1d", "max_unpool2d", "max_unpool3d",
-    "memory_stats", "models", "mpi", "nn", "numpy_code", "ops_table", "optim", "pad", "pairwise_distance",
+    "interpolate", "kernel_sources", "knn", "knob", "lr_scheduler", "machine", "max_unpool1d", "max_unpool2d",
+    "max_unpool3d", "memory_stats", "models", "mpi", "nn", "numpy_code", "ops_table", "optim", "pad",
+    "pairwise_distance",
     "pixel_shuffle", "pixel_unshuffle", "prelu", "progress", "rank", "recording", "repeat", "repeat_interleave",
     "report", "rrelu", "set_num_threads", "simulate", "single_process_scope", "sliding_window_view", "summary", "tile",
     "unfold", "view", "walk", "world_size",

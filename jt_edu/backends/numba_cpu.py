@@ -31,7 +31,7 @@ import llvmlite
 import numpy as np
 from llvmlite import binding
 
-from jt_edu.backends import Program, code_loader, define, epilogues, thread_pool
+from jt_edu.backends import Program, code_loader, define, epilogues, learner_bodies, thread_pool
 from jt_edu.backends.kernel_cache import Store
 from jt_edu.base import allocator
 from jt_edu.base.errors import KernelError
@@ -180,7 +180,7 @@ def _build(source: Source, name: str) -> tuple[Callable[..., None], bytes | None
     try:
         return resolve_name("jt_edu.backends.numba_pipeline:build")(function, signature(source), source.apart)  # type: ignore[no-any-return]
     except Exception as error:
-        raise KernelError(f"numba compiles {name}", f"{type(error).__name__}: {error}") from error
+        raise KernelError(f"numba compiles {name}", learner_bodies.told(error, source.text)) from error
 
 
 def signature(source: Source) -> Any:

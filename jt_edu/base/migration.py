@@ -9,7 +9,6 @@ _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
     ("jt", "linalg"): "np.linalg and x.numpy(): gradients are not here yet, except of jt.norm, jt.matmul, jt.einsum",
     ("jt", "fft"): "np.fft and x.numpy(): gradients of it are not here yet",
-    ("jt", "code"): "jt_edu.ops.custom_kernel.kernel, which runs a kernel of yours: a shorter name is not here yet",
     ("jt", "jacobian"): "jt.stack([jt.grad(part, x) for part in y.flatten()])",
     ("jt", "hessian"): "jt.stack([jt.grad(part, x) for part in jt.grad(y, x).flatten()])",
     ("jt", "vmap"): "one more axis, which operators, jt.matmul and jt.einsum take: vmap itself is not here yet",

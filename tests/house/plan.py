@@ -30,6 +30,7 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "codegen.prefetch",  # when memory is asked for: no answer depends on it (decision 060)
     "backends.cpython_entry", "backends.code_loader",  # how machine code is loaded and called (decision 059)
     "runtime.trace_events", "runtime.array_summary",  # what those hear who watch
+    "backends.learner_bodies",  # what only kernels call whose body a learner wrote
     "base.hints", "base.migration", "base.did_you_mean",  # the last part of an error: no answer depends on it
     "variable.gradient_errors",  # the same
     "base.tracebacks", "base.plural",  # how errors are written down

@@ -2,7 +2,7 @@
 
 import traceback
 import warnings
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 
@@ -209,6 +209,53 @@ def allocated(**given) -> int:
 ERRORS = [getattr(room, name) for room in (jt, data) for name in room.__all__ if name.endswith("Error")]
 
 
+COPY = "for i in range(out_shape0):\n    @out(i) = "
+
+
+def coded(read="", **given) -> list[float]:
+    """What a kernel of the learner's own makes, with its gradient."""
+    v = jt.array(V)
+    given = {"inputs": [v], "cpu_src": COPY + (read or "@in0(i)"), **given}
+    y = jt.code((4,), "float64", **given)
+    slope = jt.grad(y.sum(), [v], allow_unused=True)[0]
+    return [*y.numpy(), *(() if slope is None else slope.numpy())]
+
+
+def headed(cpu_header="def f(x):\n    return x") -> list[float]:
+    return coded("f(@in0(i))", cpu_header=cpu_header)
+
+
+def given_k(data=MappingProxyType({"k": 1})) -> list[float]:
+    return coded('data["k"]', data=data)
+
+
+def checked(**given) -> bool:
+    with jt.trace() as t:
+        jt.code((4,), "float64", [jt.array(V)], COPY + "@in0(i)", **given).sync()
+    return "inside(" in t.kernels[0].source.split("def kernel")[0]
+
+
+def told_of_cuda(name, **given) -> bool:
+    try:
+        jt.code((4,), "float64", [], **given)
+    except jt.BackendError as error:
+        return f"only {name}" in str(error)
+    return False
+
+
+CODE = [
+    *shows(jt.code, "inputs", [jt.array(2 * V)], coded, list(2 * V)),
+    *shows(jt.code, "cpu_src", COPY + "3", coded, [3.0] * 4),
+    *shows(jt.code, "cpu_grad_src", [COPY + "5"], coded, [*V, *[5.0] * 4]),
+    *shows(jt.code, "cpu_header", "def f(x):\n    return x + 1", headed, list(V + 1)),
+    *shows(jt.code, "data", {"k": 3}, given_k, [3.0] * 4),
+    *shows(jt.code, "boundscheck", False, checked, False),
+    *refuses(jt.code, "debug", True, lambda **k: jt.code((2,), "float64", [], "@out(0) = 1", **k)),
+    *(row for name in ("cuda_src", "cuda_grad_src", "cuda_header")
+      for row in shows(jt.code, name, "x", lambda name=name, **k: told_of_cuda(name, **k))),
+]  # fmt: skip
+
+
 def derivative_of_squares(**named):
     w = jt.array(V)
     return jt.grad((w * w).sum(), w, **named)
@@ -243,4 +290,5 @@ ROWS = [
     *shows(jt.flag_scope, "tracebacks", "full", flagged(told_whole)),
     *shows(jt.TracingAllocator, "inner", Counted(), lambda **k: allocated(**k) > 0),
     *errors(),
+    *CODE,
 ]  # fmt: skip

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 from jt_edu import autograd, backends, benchmark, data, func, models, nn, optim
 from jt_edu.backends.thread_pool import set_num_threads
 from jt_edu.backends.thread_pool import threads as get_num_threads
+from jt_edu.base import migration as _migration
 from jt_edu.base.allocator import *
 from jt_edu.base.context import *
+from jt_edu.base.context import CHECKS as _checks  # noqa: N811 - private here
 from jt_edu.base.did_you_mean import door as _door
 from jt_edu.base.did_you_mean import names_of as _names_of
 from jt_edu.base.did_you_mean import suggest as _suggest
@@ -139,10 +141,12 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _others = {f"jt.{name}": room.__all__ for name, room in _rooms.items()}
     _later = {"distributed": "jt_edu.distributed", "ops_table": "jt_edu.lens.ops_table:ops_table"}  # some 40 ms, and 10
     _later["summary"] = "jt_edu.lens.model_summary:summary"
-    _later["utils"] = "jt_edu.utils"  # PyTorch's name of a room
+    _later |= {name: f"jt_edu.{name}" for name in ("utils", "dataset", "misc")}  # others' names of rooms
+    _later |= {"transform": "jt_edu.data.transform", **_migration.JITTORS, **_migration.JITTORS_OWN}
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv"])[0]
-    _suggest(Var, "a Var", "x", {"jt": __all__})
+    _suggest(Var, "a Var", "x", {"jt": __all__}, _migration.JITTORS)
+    _checks["use_cuda"] = _migration.no_gpu
     _answer_numpy(globals())
     _answer_imports()
 

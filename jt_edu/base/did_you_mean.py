@@ -17,6 +17,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pkgutil import resolve_name
 from typing import Any
 
@@ -98,10 +99,17 @@ def door(
     return missing, public.copy
 
 
-def suggest(kind: type, owner: str, call: str, others: Doors | None = None) -> None:
-    """Let objects of a class tell which of their names is meant, when they are asked for one that they lack."""
+def suggest(
+    kind: type, owner: str, call: str, others: Doors | None = None, upstairs: Mapping[str, str] | None = None
+) -> None:
+    """Let objects of a class tell which of their names is meant, when they are asked for one that they lack.
+
+    What `upstairs` names is a function on a floor above, as in `door`, whose first argument the object is.
+    """
 
     def missing(self: Any, name: str) -> Any:
+        if upstairs and name in upstairs:
+            return partial(resolve_name(upstairs[name]), self)
         raise unknown(owner, name, {call: [n for n in dir(type(self)) if n[0] != "_"], **(others or {})})
 
     setattr(kind, "__getattr__", missing)  # noqa: B010 - the type checker must not think that any name will do

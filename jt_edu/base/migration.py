@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from jt_edu.base.errors import BackendError
+
 _CPU = "leaving it out: everything is on the CPU"
 _HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers instead of weights are not here yet"
 _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
@@ -15,7 +17,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "cuda"): _CPU,
     ("jt", "device"): _CPU,
     ("jt", "use_cuda"): _CPU,
-    ("jt.flags", "use_cuda"): _CPU,
     ("jt", "Tensor"): "jt.Var, the class, or jt.array(...), which makes one",
     ("jt", "FloatTensor"): 'jt.array(..., "float32")',
     ("jt", "DoubleTensor"): 'jt.array(..., "float64")',
@@ -33,8 +34,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "short"): "jt.int16",
     ("jt", "bool"): '"bool", as in x.astype("bool")',
     ("jt", "cfloat"): "jt.complex64",
-    ("jt", "finfo"): 'np.finfo("float32")',
-    ("jt", "iinfo"): 'np.iinfo("int64")',
     ("jt", "get_default_dtype"): "jt.float32: floats of Python become that",
     ("jt", "set_default_dtype"): 'dtype="float64" where a Var is made',
     ("jt", "set_printoptions"): "np.set_printoptions",
@@ -66,15 +65,10 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "jvp"): "jt.vjp, twice: u = jt.zeros_like(y), jt.grad((jt.grad((y * u).sum(), x) * v).sum(), u)",
     ("jt", "from_dlpack"): "jt.array(...)",
     ("jt", "vision"): "jt.data.transform and jt.models",
-    ("jt", "transform"): "jt.data.transform",
-    ("jt", "display_memory_info"): "jt.memory_stats()",
     ("jt", "liveness_info"): "jt.memory_stats()",
+    ("jt", "profiler"): "with jt.trace() as t:, or with jt.profile_scope() as report:",
+    ("jt", "LOG"): "logging, of Python",
     ("jt", "number_of_live_vars"): "jt.memory_stats()",
-    ("jt", "profile_scope"): "with jt.trace() as t:",
-    ("jt", "fetch"): "x.numpy() where the number is needed: nothing runs before",
-    ("jt", "fetch_sync"): "[x.numpy() for x in ...]",
-    ("jt", "sync_all"): "jt.sync([x, y]), or x.sync()",
-    ("jt", "dataset"): "jt.data, which has Dataset, DataLoader and the others",
     ("jt", "lexsort"): "np.lexsort, with the keys as x.numpy()",
     ("jt", "amp"): "net.half(), net.bfloat16() or x.half(): automatic mixed precision is not here yet",
     ("jt", "fx"): "y.graph() and jt.explain(y), which show a graph: rewriting one is not here yet",
@@ -89,7 +83,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "compiler"): "jt.compile(step), and jt.kernel_sources(y), which shows what is compiled",
     ("jt", "compile_extern"): "jt_edu.ops.custom_kernel.kernel, which turns a kernel that you write into an operator",
     ("jt", "dynamo"): "jt.compile(step)",
-    ("jt", "misc"): "jt itself, which has repeat, chunk, flip, unique and the others",
     ("jt", "contrib"): "jt itself, which has concat, getitem, setitem and the others",
     ("jt", "math_util"): "jt itself, which has erfinv, digamma, gamma and the others",
     ("jt", "attention"): "jt.nn.MultiheadAttention",
@@ -98,11 +91,7 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "functorch"): "jt.vjp and jt.grad",
     ("jt", "einops"): "jt.einsum, x.reshape and x.permute",
     ("jt", "weightnorm"): "jt.nn.utils.weight_norm",
-    ("jt", "reindex"): "x.reindex(shape, lambda i, j: (j, i))",
-    ("jt", "reindex_var"): "x[rows, columns], with arrays of positions, or x.reindex(shape, where, extras=[...])",
-    ("jt", "reindex_reduce"): 'x.reindex_reduce("add", shape, lambda i, j: (j,))',
     ("jt", "hub"): "jt.models, which has the networks; weights are read by net.load(path)",
-    ("jt", "profiler"): "with jt.trace() as t:, or jt.fusion_report(net, x)",
     ("jt", "testing"): "np.testing.assert_allclose(x.numpy(), ...), or jt.allclose",
     ("jt", "multiprocessing"): "num_workers of a DataLoader, or python -m jt_edu.launch",
     ("jt", "nested"): "jt.nn.pad_sequence, which pads sequences to one length",
@@ -148,7 +137,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("x", "is_leaf"): "x.graph(), which shows what it was made from",
     ("x", "retain_grad"): "jt.grad(loss, x), which any Var has",
     ("x", "pin_memory"): _CPU,
-    ("x", "fetch_sync"): "x.numpy()",
     ("x", "stop_fuse"): "with jt.flag_scope(fuse=False):",
     ("x", "det"): "np.linalg.det(x.numpy()), without gradients",
     ("x", "qr"): "np.linalg.qr(x.numpy()), without gradients",
@@ -199,3 +187,17 @@ WHY = {  # of some of these names: what was found
     **{("jt.distributed", f"{name}_multigpu"): _ONE_DEVICE for name in _FOR_LISTS},
     ("jt.distributed", "reduce_op"): "that an old name, which PyTorch gave up as well",
 }
+_OF_VARS = "arg_reduce binary broadcast_var fetch_sync index_var peek reduce reindex_var unary"
+JITTORS = {name: f"jt_edu.jittor_names:{name}" for name in _OF_VARS.split()}  # names that a Var lacks, too
+_OF_JT = (
+    "NanoVector display_memory_info dump_all_graphs fetch finfo has_cuda iinfo log_capture_scope make_module "
+    "number_of_hold_vars number_of_lived_ops number_of_lived_vars profile_scope reindex reindex_reduce start_grad "
+    "sync_all"
+)
+JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
+
+
+def no_gpu(value: object) -> None:
+    """Refuse jt.flags.use_cuda = 1."""
+    if value:
+        raise BackendError("jt.flags.use_cuda is 0 on this version, which computes on the CPU", repr(value), "0")

@@ -29,6 +29,7 @@ FACES = {  # a module of others -> ours that has its names, and the modules insi
     "utils.data": ("data", "dataset dataloader sampler distributed"),
     "dataset": ("data", "dataset mnist cifar image_folder"),
     "transform": ("data.transform", ""),
+    "misc": ("", ""),
     "init": ("nn.init", ""),
     "lr_scheduler": ("optim.lr_scheduler", ""),
     "optim.optimizer": ("optim", ""),

@@ -1,0 +1,365 @@
+"""Jittor names: what Jittor's users look for, made of what is here under other names.
+
+    jt.sync_all()                     jt.sync of all that is alive
+    with jt.profile_scope() as rep:   jt.trace(), as Jittor's table
+    jt.arg_reduce(x, "max", 1)        x.argmax(1), x.max(1)
+
+`jt` and Vars look here for a name that they lack. Nothing here computes anything of its own.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from jt_edu.base.dtypes import DType
+from jt_edu.base.errors import ArgumentError
+from jt_edu.ir.node import Node
+from jt_edu.nn import Module
+from jt_edu.variable.var import Var
+
+__all__ = [
+    "NanoVector", "arg_reduce", "binary", "broadcast_var", "display_memory_info", "dump_all_graphs", "fetch",
+    "fetch_sync", "finfo", "has_cuda", "iinfo", "index_var", "log_capture_scope", "make_module",
+    "number_of_hold_vars", "number_of_lived_ops", "number_of_lived_vars", "peek", "profile_scope", "reduce", "reindex",
+    "reindex_reduce", "reindex_var", "start_grad", "sync_all", "unary",
+]  # fmt: skip
+
+jt: Any = sys.modules["jt_edu"]  # the door, which looks here, and so is there
+NanoVector: Any = tuple  # shapes are tuples here
+has_cuda = 0
+COLUMNS = (
+    "Name", "FileName", "Count", "TotalTime", "AvgTime", "MinTime", "MaxTime", "Input", "Output", "InOut", "Compute",
+)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------------- what is alive
+
+
+def _alive(kind: type) -> list[Any]:
+    gc.collect()
+    return [thing for thing in gc.get_objects() if issubclass(type(thing), kind)]
+
+
+def sync_all() -> None:
+    """Compute every Var that is alive and pending.
+
+    Example:
+        >>> y = jt.ones(2) * 3
+        >>> sync_all()
+        >>> y.node.pending
+        False
+    """
+    jt.sync(_alive(Var))
+
+
+def number_of_hold_vars() -> int:
+    """How many Vars are alive.
+
+    Example:
+        >>> before = number_of_hold_vars()
+        >>> x = jt.ones(2)
+        >>> number_of_hold_vars() - before
+        1
+    """
+    return len(_alive(Var))
+
+
+def number_of_lived_vars() -> int:
+    """How many values are in graphs that are alive.
+
+    Example:
+        >>> number_of_lived_vars() >= 0
+        True
+    """
+    return len(_alive(Node))
+
+
+def number_of_lived_ops() -> int:
+    """How many operators are waiting.
+
+    Example:
+        >>> number_of_lived_ops() <= number_of_lived_vars()
+        True
+    """
+    return sum(node.pending for node in _alive(Node))
+
+
+def dump_all_graphs() -> SimpleNamespace:
+    """All that is alive: `hold_vars`, and a line for each node in `nodes_info`.
+
+    Example:
+        >>> y = jt.ones(2) * 3
+        >>> any("multiply" in line for line in dump_all_graphs().nodes_info)
+        True
+    """
+    nodes = _alive(Node)
+    lines = [f"{n.op.name}{n.shape} {n.dtype}{' pending' if n.pending else ''} {n.line}".rstrip() for n in nodes]
+    return SimpleNamespace(hold_vars=_alive(Var), nodes_info=lines)
+
+
+def display_memory_info() -> None:
+    """Print what memory is used for: `jt.memory_stats()`.
+
+    Example:
+        >>> display_memory_info()
+        weights ...
+    """
+    sys.stdout.write(f"{jt.memory_stats()}\n")
+
+
+def fetch(*given: Any) -> None:
+    """Hand the arrays of Vars to a function, which comes last.
+
+    Example:
+        >>> fetch(jt.ones(2), lambda a: print(a.sum()))
+        2.0
+    """
+    *variables, function = given
+    function(*(v.numpy() if isinstance(v, Var) else v for v in variables))
+
+
+def fetch_sync(variables: Any) -> Any:
+    """The arrays of some Vars, or of one.
+
+    Example:
+        >>> fetch_sync([jt.ones(2)])
+        [array([1., 1.], dtype=float32)]
+    """
+    return variables.numpy() if isinstance(variables, Var) else [v.numpy() for v in variables]
+
+
+def peek(value: Any) -> str:
+    """A nest in which each Var is only its dtype and shape.
+
+    Example:
+        >>> peek([jt.ones(2), {"a": 1}])
+        "[float32[2], {'a': 1}]"
+    """
+    if isinstance(value, Var):
+        return f"{value.dtype}[{','.join(map(str, value.shape))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {peek(v)}" for key, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        inside = ", ".join(map(peek, value))
+        return f"[{inside}]" if isinstance(value, list) else f"({inside})"
+    return repr(value)
+
+
+# ---------------------------------------------------------------------------------------------------------- operators
+
+
+def _by_name(op: str, *given: Any) -> Any:
+    function = getattr(jt, op) if op in jt.__all__ else None
+    if isinstance(function, DType):
+        return given[0].astype(function)
+    if not callable(function) or isinstance(function, type):
+        raise ArgumentError("an operator has the name of a function of jt", repr(op), '"add", "maximum", "exp"')
+    return function(*given)
+
+
+def unary(x: Any, op: str) -> Any:
+    """A function of jt by its name; the name of a dtype casts.
+
+    Example:
+        >>> unary(jt.array([4.0]), "sqrt").tolist()
+        [2.0]
+    """
+    return _by_name(op, x)
+
+
+def binary(x: Any, y: Any, op: str) -> Any:
+    """A function of two Vars by its name.
+
+    Example:
+        >>> binary(jt.array([4.0]), jt.array([3.0]), "maximum").tolist()
+        [4.0]
+    """
+    return _by_name(op, x, y)
+
+
+def reduce(x: Any, op: str, dim: Any = None, keepdims: bool = False) -> Any:
+    """Along axes, by "add" (or sum), "multiply" (prod), "maximum" (max), "minimum" (min) or "mean".
+
+    Example:
+        >>> reduce(jt.array([[1, 2], [3, 4]]), "add", 1).tolist()
+        [3, 7]
+    """
+    names = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+    return getattr(jt, names.get(op, op))(x, dim, keepdims)
+
+
+def arg_reduce(x: Any, op: str, dim: Any, keepdims: bool = False) -> tuple[Var, Var]:
+    """Where the largest ("max") or the smallest ("min") is along an axis, and what it is.
+
+    Example:
+        >>> [v.tolist() for v in arg_reduce(jt.array([[1, 5], [4, 2]]), "max", 1)]
+        [[1, 0], [5, 4]]
+    """
+    names = {
+        "max": ("argmax", "max"),
+        "maximum": ("argmax", "max"),
+        "min": ("argmin", "min"),
+        "minimum": ("argmin", "min"),
+    }
+    if op not in names:
+        raise ArgumentError('arg_reduce takes "max" or "min"', repr(op))
+    place, value = (getattr(jt, name)(x, dim, keepdims) for name in names[op])
+    return place, value
+
+
+def reindex(x: Any, *given: Any, **more: Any) -> Any:
+    """x.reindex(...).
+
+    Example:
+        >>> reindex(jt.array([1, 2, 3]), [2], ["i0+1"]).tolist()
+        [2, 3]
+    """
+    return x.reindex(*given, **more)
+
+
+def reindex_reduce(x: Any, *given: Any, **more: Any) -> Any:
+    """x.reindex_reduce(...).
+
+    Example:
+        >>> reindex_reduce(jt.array([1, 2, 3]), "add", [1], ["0"]).tolist()
+        [6]
+    """
+    return x.reindex_reduce(*given, **more)
+
+
+reindex_var = reindex
+
+
+def index_var(x: Any, dim: int) -> Any:
+    """The loop counter of axis `dim` of x.
+
+    Example:
+        >>> index_var(jt.zeros(2, 2), 1).tolist()
+        [[0, 1], [0, 1]]
+    """
+    return jt.index(x.shape, dim)
+
+
+def broadcast_var(x: Any, y: Any, dims: Any = ()) -> Any:
+    """x in the shape of y.
+
+    Example:
+        >>> broadcast_var(jt.array([1, 2]), jt.zeros(2, 2), [1]).tolist()
+        [[1, 1], [2, 2]]
+    """
+    return x.broadcast(y, list(dims))
+
+
+def start_grad(x: Any) -> Any:
+    """x.start_grad().
+
+    Example:
+        >>> start_grad(jt.array([1.0]).stop_grad()).requires_grad
+        True
+    """
+    return x.start_grad()
+
+
+def finfo(dtype: Any) -> Any:
+    """The limits of a float: np.finfo.
+
+    Example:
+        >>> float(finfo("float32").max) > 3e38
+        True
+    """
+    return np.finfo(str(dtype))
+
+
+def iinfo(dtype: Any) -> Any:
+    """The limits of a whole number: np.iinfo.
+
+    Example:
+        >>> iinfo(jt.int8).max
+        127
+    """
+    return np.iinfo(str(dtype))
+
+
+def make_module(function: Callable[..., Any], exec_n_args: int = 1) -> type[Module]:
+    """A class of modules from a function: what follows its first `exec_n_args` arguments is given when one is made.
+
+    Example:
+        >>> Scale = make_module(lambda x, k: x * k)
+        >>> Scale(3)(jt.ones(2)).tolist()
+        [3.0, 3.0]
+    """
+
+    class MadeModule(Module):
+        def __init__(self, *rest: Any, **named: Any) -> None:
+            self.rest, self.named = rest, named
+
+        def execute(self, *given: Any) -> Any:
+            if len(given) != exec_n_args:
+                raise ArgumentError(f"this module takes {exec_n_args} arguments", str(len(given)))
+            return function(*given, *self.rest, **self.named)
+
+    MadeModule.__name__ = getattr(function, "__name__", "made")
+    return MadeModule
+
+
+# ------------------------------------------------------------------------------------------------------------ reports
+
+
+@contextmanager
+def profile_scope(**flags: Any) -> Iterator[list[list[str]]]:
+    """A table of the kernels that run inside, filled at the end: the header, then the most expensive first.
+
+    Times are in ns, `Input`, `Output` and `InOut` in bytes and `Compute` in operations for each second.
+
+    Example:
+        >>> with profile_scope() as report:
+        ...     _ = (jt.ones(8) * 2 + 1).sync()
+        >>> report[0][:4], report[1][2]
+        (['Name', 'FileName', 'Count', 'TotalTime'], '1')
+    """
+    report: list[list[str]] = []
+    with jt.flag_scope(**flags), jt.trace() as t:
+        yield report
+    written: dict[int, int] = defaultdict(int)
+    for event in t.memory:
+        written[event.kernel] += event.bytes * (event.action == "allocate")
+    runs = defaultdict(list)
+    for number, kernel in enumerate(t.kernels):
+        runs[kernel.name, kernel.path].append((kernel.milliseconds * 1e6, kernel.bytes, written[number], kernel.flops))
+    report.append(list(COLUMNS))
+    for (name, path), rows in sorted(runs.items(), key=lambda item: -sum(r[0] for r in item[1])):
+        times, moved, out, flops = zip(*rows, strict=True)
+        total = sum(times)
+        rates = [
+            sum(each) / max(total, 1) * 1e9
+            for each in ((m - o for m, o in zip(moved, out, strict=True)), out, moved, flops)
+        ]
+        figures = (len(rows), total, total / len(rows), min(times), max(times), *rates)
+        report.append([name, path, *(f"{figure:.0f}" for figure in figures)])
+
+
+@contextmanager
+def log_capture_scope(**flags: Any) -> Iterator[list[dict[str, Any]]]:
+    """A list with a line for each kernel that runs inside, filled at the end.
+
+    Example:
+        >>> with log_capture_scope() as logs:
+        ...     _ = (jt.ones(8) * 2).sync()
+        >>> logs[0]["level"], "multiply" in logs[0]["msg"]
+        ('i', True)
+    """
+    logs: list[dict[str, Any]] = []
+    with jt.flag_scope(**flags), jt.trace() as t:
+        yield logs
+    for kernel in t.kernels:
+        ops = ", ".join(line.op for line in kernel.lines)
+        text = f"{'compiled and run' if kernel.compiled else 'run'}: {kernel.name} ({ops}) by {kernel.backend}"
+        logs.append({"level": "i", "name": "jt_edu", "msg": text, "file": kernel.path})

@@ -15,6 +15,7 @@ from typing import Any
 
 from jt_edu.base.dtypes import DType
 from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.base.plural import plural
 from jt_edu.ir.node import Shape
 from jt_edu.variable.var import Var
 
@@ -110,7 +111,7 @@ class GradBucket:
         return [self._buffer]
 
     def __repr__(self) -> str:
-        return f"GradBucket({self._index}, {len(self._parameters)} parameters, {self._buffer.size} numbers)"
+        return f"GradBucket({self._index}, {plural(len(self._parameters), 'parameter')}, {plural(self._buffer.size, 'number')})"
 
 
 def cut(flat: Var, shapes: Sequence[Shape]) -> list[Var]:

@@ -22,6 +22,7 @@ from typing import Any
 from jt_edu.base.context import current, no_grad
 from jt_edu.base.errors import ArgumentError, GradientError
 from jt_edu.base.own import doing
+from jt_edu.base.plural import plural
 from jt_edu.capture.recorded_step import move
 from jt_edu.capture.recorder import at_replay, watch
 from jt_edu.capture.step_cache import Replays
@@ -392,7 +393,7 @@ class Optimizer(ByHand):
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={self.param_groups[0][name]}" for name in self.defaults)
-        return f"{type(self).__name__}({len(params_of(self.param_groups))} parameters, {settings})"
+        return f"{type(self).__name__}({plural(len(params_of(self.param_groups)), 'parameter')}, {settings})"
 
 
 def _kinds(optimizer: Optimizer) -> tuple[Any, ...]:

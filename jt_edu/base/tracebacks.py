@@ -158,21 +158,20 @@ def _check(mode: str) -> None:
 
 def _as_a_method(write: Callable[..., Any]) -> Callable[..., Any]:
     """A method that writes down an error, given as type, error and traceback."""
-
     form = inspect.signature(write)
-    me, _, its_error, its_trace = list(form.parameters)[:4]  # Python calls them exc_value and exc_traceback
+    its_error, its_trace = list(form.parameters)[2:4]  # Python calls them exc_value and exc_traceback
 
     @wraps(write)
     def short(*args: Any, **named: Any) -> Any:
         given = form.bind(*args, **named)
-        self, error, trace = map(given.arguments.get, (me, its_error, its_trace))
+        error, trace = map(given.arguments.get, (its_error, its_trace))
         if error is None or not isinstance(trace, TracebackType):
             return write(*args, **named)
         with shortened(error, trace) as shown:
             given.arguments[its_trace] = shown
             answer = write(*given.args, **given.kwargs)
-        if hasattr(self, "tb"):
-            self.tb = trace  # where IPython's debugger begins
+        if hasattr(args[0], "tb"):
+            args[0].tb = trace  # where IPython's debugger begins
         return answer
 
     return short

@@ -111,7 +111,8 @@ class GradBucket:
         return [self._buffer]
 
     def __repr__(self) -> str:
-        return f"GradBucket({self._index}, {plural(len(self._parameters), 'parameter')}, {plural(self._buffer.size, 'number')})"
+        counts = f"{plural(len(self._parameters), 'parameter')}, {plural(self._buffer.size, 'number')}"
+        return f"GradBucket({self._index}, {counts})"
 
 
 def cut(flat: Var, shapes: Sequence[Shape]) -> list[Var]:

@@ -31,7 +31,7 @@ from jt_edu.introspect.explain import in_words
 from jt_edu.ir.builders import check_shape, short
 from jt_edu.ir.meta_ops import CONSTANT, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, needed
-from jt_edu.nn.module import Module
+from jt_edu.nn.module import Module, in_mode
 from jt_edu.nn.module_scope import way_of
 from jt_edu.variable.pytree import vars_in
 from jt_edu.variable.var import Var, as_var
@@ -122,8 +122,8 @@ def _style(column: str, indent: float = 0.0) -> str:
 def summary(net: Module, *inputs: Any) -> Summary:
     """A table of the layers of a network: the shape of what each returns, parameters, bytes, operations.
 
-    Nothing is computed. The network is called once, as after `net.eval()`, so lazy layers get their parameters; all else
-    stays as it is.
+    Nothing is computed. The network is called once, as after `net.eval()`, which gives lazy layers their parameters;
+    everything else stays as it is.
 
     Args:
         net: a module.
@@ -169,13 +169,10 @@ def _input(one: Any) -> Var:
 def _called(net: Module, inputs: Sequence[Var]) -> tuple[dict[int, list[Any]], Any]:
     """What each module returns, by its id, call by call; and what the network does."""
     answers: dict[int, list[Any]] = {}
-    modes = [(module, module.is_train) for module in own(net).modules()]
-    with ExitStack() as end:
-        for module, mode in modes:
-            end.callback(setattr, module, "is_train", mode)
+    with ExitStack() as end, in_mode(net, train=False):
+        for module in own(net).modules():
             hook = own(module).register_forward_hook(lambda m, _, answer: answers.setdefault(id(m), []).append(answer))
             end.callback(hook.remove)
-        own(net).eval()
         return answers, net(*inputs)
 
 

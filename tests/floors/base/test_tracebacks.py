@@ -188,7 +188,7 @@ def test_a_module_of_ours_that_the_learner_runs_by_name_shows_its_lines():
     source = "def step():\n    linear(ones(2, 3), ones(4, 4))\nstep()"
     frames = {"__name__": "__main__", "linear": nn.functional.linear, "ones": jt.ones}
 
-    error = raised(lambda: exec(compile(source, HOME + "test/test_resnet.py", "exec"), frames))
+    error = raised(lambda: exec(compile(source, HOME + "test/test_resnet.py", "exec"), frames))  # noqa: S102 - as runpy does
 
     assert functions_in(told(error))[-2:] == ["module", "step"]
 

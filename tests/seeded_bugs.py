@@ -25,6 +25,7 @@ from tests import frontend
 from tests.share import SHARES, turn
 
 ROOT = Path(__file__).resolve().parents[1]
+LONGEST = 2 * 3600  # seconds for a run of tests; where a bug hangs, pytest ends each test it can
 LISTED = "tests/house/test_seeded_bugs.py"  # sees that a text of the list below was changed, whatever it means
 
 
@@ -125,9 +126,13 @@ def failing(folder: Path, share: int, *what: str) -> list[str]:
     command += [f"--ignore={LISTED}", *what]
     noted = folder / ".pytest_cache" / "v" / "cache" / "lastfailed"
     noted.unlink(missing_ok=True)
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, **cache, **paths}
-    )
+    environment = {**os.environ, **cache, **paths}
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, check=False, env=environment, timeout=LONGEST
+        )
+    except subprocess.TimeoutExpired:
+        raise SystemExit(f"pytest {' '.join(what)} ran for {LONGEST / 3600:g} hours and did not end") from None
     told = list(json.loads(noted.read_text(encoding="utf-8"))) if noted.exists() else []
     if not told and done.returncode not in (0, 5):  # 5: all of these wait for another share
         raise SystemExit(f"pytest {' '.join(what)} ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr}")

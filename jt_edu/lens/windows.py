@@ -76,6 +76,9 @@ def _told(op: ReindexReduce, places: Grids, image: tuple[Any, Grids], rest: Sequ
     moves = _moves(points, op.shape, weighted=weights is not None)
     if points.shape[1] > MOST or moves is None:
         return None
+    ends = zip(moves["padding"], array.shape[-2:], points[2:4].max(axis=1) + 1, strict=True)
+    if math.prod(padding + max(length, int(end)) for padding, length, end in ends) > MOST:
+        return None  # a picture of the image with all that surrounds it
     begin, end = int(points[1].min()), int(points[1].max()) + 1  # of thousands of images one may be looked at
     seen = array.reshape(-1, *array.shape[-2:])[begin:end]
     if seen.size > MOST:

@@ -174,7 +174,7 @@ ONE = (("x", np.ones(2, np.float32)),)
 
 
 def written(nest, arrays=ONE, method=zipfile.ZIP_STORED):
-    """A file as `jt.save` writes it, with any text in place of the nest."""
+    """A file as `jt.save` writes it, with any text instead of the nest."""
     file = io.BytesIO()
     text = nest if isinstance(nest, bytes) else json.dumps(nest).encode()
     with zipfile.ZipFile(file, "w", method) as archive:

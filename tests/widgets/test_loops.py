@@ -264,6 +264,7 @@ def test_the_windows_of_pooling_and_of_a_convolution_written_with_reindex():
         lambda a: a.mean(1, keepdims=True), lambda a: a.softmax(1), lambda a: jt.nn.LayerNorm(5)(a),
         lambda a: (a * image_of(5)).sum(1, keepdims=True),
         lambda a: jt.conv2d(image_of(1, 8, 40, 40), image_of(8, 8, 3, 3)),  # too large to be drawn
+        lambda a: jt.conv2d(image_of(1, 1, 9, 9), image_of(1, 1, 2, 2), padding=500, dilation=1000),
         lambda a: slid(image_of(300, 300), lambda y, x, i, j: (y + i, x + j)),  # as is the image behind it
     ],
 )  # fmt: skip
@@ -324,6 +325,7 @@ def test_pointing_at_a_place_frames_what_it_sees_and_writes_the_sum_out(sliding)
     told = sliding.locator(".jt-loops-window + p").inner_text()
     assert told == "place (1, 1) = 6 × 1 + 7 × 2 + 11 × 3 + 12 × (-4) = 5"
     assert place.inner_text() == "5"
+    assert sliding.locator(".jt-loops-window caption").all_inner_texts() == ["image", "× weights", "= sum"]
     assert sliding.locator(".jt-loops-window .jt-loops-outside").count() == 6 * 6 - 4 * 5
 
 

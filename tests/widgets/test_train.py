@@ -626,6 +626,30 @@ def test_a_saved_page_cannot_train(page_of, trained):
     assert page.get_by_role("button", name="Pause").is_disabled()
 
 
+def test_keys_that_train_do_nothing_on_a_saved_page(page_of, trained):
+    page = page_of(trained)
+    page.locator(".jt-body").focus()
+
+    page.keyboard.press("Space")
+    page.keyboard.press("s")
+    still(page)
+
+    assert page.locator(".jt-plot-bar [role=status]").inner_text() == ""
+
+
+def test_a_spike_that_a_log_scale_has_no_place_for_stands_at_its_foot(page_of, trained):
+    trained.training.rows[9].update(loss=-1.0, spike=True)
+    page = page_of(trained)
+    page.locator(".jt-body").focus()
+
+    page.keyboard.press("l")
+    still(page)
+
+    marks = page.locator(".jt-plot-spike")
+    assert marks.count() >= 2
+    assert all(re.fullmatch(r"[Mmlz\d. -]+", mark.get_attribute("d")) for mark in marks.all())
+
+
 def test_a_click_on_the_curve_goes_to_the_nearest_step(page_of, trained):
     page = page_of(trained)
     axis = page.locator(".jt-plot .jt-plot-axis").first.bounding_box()
@@ -682,6 +706,42 @@ def test_one_click_makes_one_step_and_a_held_key_no_more(live, trained):
         still(page)
     page.keyboard.up("s")
     assert trained.training.done == 34
+
+
+def test_the_button_that_has_focus_keeps_it_when_a_step_comes(live, trained):
+    page = live(trained)
+    page.get_by_role("button", name="Open it as a tape").focus()
+
+    page.keyboard.press("s")
+    page.locator(".jt-plot-detail strong", has_text="Step 31").wait_for()
+    still(page)
+
+    assert page.evaluate("document.activeElement.textContent") == "Open it as a tape"
+
+
+def test_the_last_tape_that_was_asked_for_is_opened_once(live, trained):
+    page = live(trained)
+    page.locator(".jt-body").focus()
+
+    for key in ("End", "Enter", "ArrowLeft", "Enter", "Enter"):
+        page.keyboard.press(key)
+    page.locator(".jt-plot-inner .jt-tape").wait_for()
+    still(page)
+
+    assert page.locator(".jt-plot-inner > p").all_inner_texts() == ["Step 29: forward and backward Close"]
+    assert page.locator(".jt-plot-inner .jt-tape").count() == 1
+
+
+def test_a_damaged_tape_is_refused_in_words(live, trained, monkeypatch):
+    answer = trained.answer
+    damage = lambda message: answer(message) | ({"document": "AAAA"} if message["do"] == "tape" else {})  # noqa: E731
+    monkeypatch.setattr(trained, "answer", damage)
+    page = live(trained)
+    page.get_by_role("button", name="Open it as a tape").click()
+
+    page.locator(".jt-plot-bar [role=status]", has_text="damaged").wait_for()
+
+    assert not page.locator(".jt-plot-inner").is_visible()
 
 
 def test_what_a_pointer_is_on_stays_until_it_is_up(live, trained):

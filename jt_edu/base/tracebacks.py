@@ -129,26 +129,30 @@ def _learners_part(trace: TracebackType | None) -> tuple[TracebackType | None, i
 
     It is None where ours were called by libraries alone, such as a thread's, and by no line of the learner's.
     """
-    kept, hidden, shows, theirs = [], 0, True, False
+    steps: list[TracebackType] = []
     while trace is not None:
-        learners = _is_learners_frame(trace.tb_frame)
-        shows = learners or (shows and not is_ours(trace.tb_frame))  # a library's as the one that called it
-        theirs = theirs or learners
-        if shows:
-            kept.append(trace)
-        hidden += not shows
+        steps.append(trace)
         trace = trace.tb_next
+    learners = [_is_learners_frame(step.tb_frame) for step in steps]
+    if not any(learners):  # of a module of ours that was run by its name, as `python -m` does
+        learners = [_is_main(step.tb_frame) for step in steps]
+    kept, shows = [], True
+    for step, theirs in zip(steps, learners, strict=True):
+        shows = theirs or (shows and not is_ours(step.tb_frame))  # a library's as the one that called it
+        kept += [step] * shows
+    hidden = len(steps) - len(kept)
     found: TracebackType | None = None
-    for t in reversed(kept if theirs or not hidden else ()):
+    for t in reversed(kept if any(learners) or not hidden else ()):
         found = TracebackType(found, t.tb_frame, t.tb_lasti, t.tb_lineno)
     return found, hidden
 
 
 def _is_learners_frame(frame: FrameType) -> bool:
-    """Whether the learner wrote it, or asked for it by its name, as with `python -m`."""
-    if frame.f_globals.get("__name__") == "__main__":
-        return True
-    return not is_ours(frame) and is_learners(frame.f_code.co_filename)
+    return not is_ours(frame) and (_is_main(frame) or is_learners(frame.f_code.co_filename))
+
+
+def _is_main(frame: FrameType) -> bool:
+    return bool(frame.f_globals.get("__name__") == "__main__")
 
 
 def _check(mode: str) -> None:

@@ -385,8 +385,7 @@ class Optimizer(ByHand):
             ShapeError: it was saved for other parameters or by another rule; the message says what differs.
         """
         by_rule = type(self).rule is not Optimizer.rule or type(self)._kind(self).counts
-        kept = doing(self, "kept") if by_rule else None
-        check_saved(type(self).__name__, self.param_groups, self.state, kept, saved)
+        check_saved(type(self).__name__, self.param_groups, self.state, doing(self, "kept") if by_rule else None, saved)
         for group, other in zip(self.param_groups, saved["param_groups"], strict=True):
             doing(self, "check")({**group, **other})
         take_over(self.param_groups, self.state, saved)

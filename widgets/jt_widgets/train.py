@@ -106,8 +106,7 @@ def train_panel(
         loss: called as `loss(model, *batch)`; returns one number. `lambda net, x, y: cross_entropy_loss(net(x), y)`.
         batches, validation: a DataLoader or a list each. After each epoch the loss on `validation` is measured.
         scheduler: its `step()` is called after each step, with the loss if it asks for one.
-        keep: how many of the last steps, and how many spikes, can be opened as a tape.
-        keep_bytes: how much memory these may take.
+        keep, keep_bytes: how many of the last steps and spikes can be opened as a tape, and how large they may be.
         accuracy: called as `loss` is, on `validation`. `lambda net, x, y: (net(x).argmax(1) == y).float().mean()`.
 
     Example:

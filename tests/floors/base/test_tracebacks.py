@@ -215,7 +215,7 @@ def test_a_traceback_can_be_made_with_the_names_that_python_documents():
 
 
 def test_a_folder_of_the_learners_may_be_called_as_our_widgets_are():
-    assert is_learners("/home/me/jt_widgets/train.py")
+    assert is_learners("/course/jt_widgets/train.py")
 
 
 def test_an_error_that_has_nothing_to_do_with_us_is_written_as_ever():

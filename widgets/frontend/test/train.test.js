@@ -29,7 +29,8 @@ test("rows that came before are not taken twice", () => {
 });
 
 test("rows are asked for where some are missing, or where Python has thinned the older ones", () => {
-    const [known, news] = [section([row(1)]), (rows, thinned = 0) => ({ rows, units: [], status: { ...STATUS, thinned } })];
+    const known = section([row(1)]);
+    const news = (rows, thinned = 0) => ({ rows, units: [], status: { ...STATUS, thinned } });
 
     assert.equal(isBehind(known, news([row(2)])), false);
     assert.equal(isBehind(known, news([])), false);

@@ -5,8 +5,8 @@
 //     [ . . . ]                    [ . . ]      [ . . ]
 //     place (0, 1) = 1 × 2 + 3 × -1 = -1
 //
-// What a kernel does afterwards, such as dividing for an average, is not shown. Which numbers meet was read in Python off the index maps of the graph. Arrows move the place; stepping through the
-// kernel moves it along.
+// What a kernel does afterwards, such as dividing for an average, is not shown. Which numbers meet was read in Python
+// off the index maps of the graph. Arrows move the place; stepping through the kernel moves it along.
 
 /** @import { Figure } from "./model.js" */
 
@@ -129,7 +129,8 @@ export class SlidingWindow {
                 onmouseenter: () => on || this.show(place), onclick: () => this.show(place),
             }, value);
         }));
-        return table(`= ${WORDS[this.told.reducer] ?? "result"}${this.channels > 1 ? `, channel ${this.channel}` : ""}`, rows);
+        const words = WORDS[this.told.reducer] ?? "result";
+        return table(`= ${words}${this.channels > 1 ? `, channel ${this.channel}` : ""}`, rows);
     }
 
     /**

@@ -245,6 +245,7 @@ function tooMany(found, what, most) {
  */
 function wrong(where, wanted, found) {
     const shown = (JSON.stringify(found) ?? "nothing").slice(0, 60);
-    const words = { pair: "list of two whole numbers", figure: "number", cell: "number", whole: "whole number" }[wanted] ?? wanted;
+    const named = { pair: "list of two whole numbers", figure: "number", cell: "number", whole: "whole number" };
+    const words = /** @type {Record<string, string>} */ (named)[wanted] ?? wanted;
     return new Error(`This page is damaged: ${where} should be a ${words}, and is ${shown}.`);
 }

@@ -16,6 +16,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from jt_edu.base.plural import plural
+
 HOME = Path(__file__).resolve().parent
 CHECKOUT = HOME.parent / "notebooks"
 INSTALLED = HOME / "notebooks"  # where a wheel has them: pyproject.toml
@@ -62,7 +64,7 @@ def command(options: Sequence[str]) -> list[str]:
     root, page = CHECKOUT.parent, f"notebooks/{FIRST}"
     if named or notebooks() == INSTALLED:
         root, page = Path(named or FOLDER).resolve(), FIRST
-        print(f"{copied(root)} files of the course are new in {root}; what was there stays as it was.")
+        print(f"{plural(copied(root), 'new file')} of the course in {root}; what was there stays as it was.")
     superuser = hasattr(os, "geteuid") and os.geteuid() == 0  # Jupyter asks to be told
     return [
         *(f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{page}", "--Application.log_level=WARN"),

@@ -36,7 +36,6 @@ import pytest  # noqa: E402
 from tests import share  # noqa: E402
 from tests.again import SecondTry, allow, waits_for_others  # noqa: E402
 from tests.chromium import chromium  # noqa: E402, F401  a fixture for the folders browser and widgets
-from tests.share import pytest_configure_node  # noqa: E402, F401  pytest looks for hooks here
 from tests.sharing import (  # noqa: E402
     Durations,
     long_ones_first,
@@ -77,7 +76,6 @@ def pytest_collection_modifyitems(config, items):
         for fixture, name in MARKS_BY_FIXTURE.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(name)
-    share.choose(config, items)
     if hasattr(config, "workerinput"):
         items[:] = long_ones_first(items)
 
@@ -168,6 +166,7 @@ def _refuse(report, marks):
 
 def pytest_configure(config):
     share.resolve(config)
+    config.pluginmanager.register(share, "jt_edu_share")
     if not hasattr(config, "workerinput"):
         if config.getoption("record"):
             config.pluginmanager.register(Durations(), "jt_edu_durations")

@@ -25,6 +25,7 @@ from tests import frontend
 from tests.share import SHARES, turn
 
 ROOT = Path(__file__).resolve().parents[1]
+LONGEST = 2 * 3600  # seconds for a run of tests; where a bug hangs, pytest ends each test it can
 LISTED = "tests/house/test_seeded_bugs.py"  # sees that a text of the list below was changed, whatever it means
 
 
@@ -80,9 +81,9 @@ BUGS = (
     Bug("jt_widgets", "widgets/jt_widgets/publisher.py", "self._real.clear_output(wait)", "self._real.clear_output()",
         "an animation flickers beside ranks: clear_output(wait=True) does not wait", "widgets/test_rank_cells.py"),
     Bug("frontend", "widgets/frontend/src/chart.js", "y === null ? NaN : plane.y(y)", "plane.y(Number(y))",
-        "a loss that is missing is drawn as 0, in place of a gap", "widgets/test_bundle.py"),
+        "a loss that is missing is drawn as 0, instead of a gap", "widgets/test_bundle.py"),
     Bug("exercises", "exercises/jt_exercises/roofline/caches.py", '"K": 1 << 10', '"K": 1_000',
-        "a cache of 32 kB has 32,000 bytes in place of 32,768", "exercises/test_05_roofline.py"),
+        "a cache of 32 kB has 32,000 bytes instead of 32,768", "exercises/test_05_roofline.py"),
     Bug("notebooks", "notebooks/source/10_training.py", "largest(curvature), 2 / curvature)",
         "largest(curvature), 1 / curvature)",
         "the right answer to an exercise is refused", "exercises/test_10_training.py"),
@@ -125,9 +126,13 @@ def failing(folder: Path, share: int, *what: str) -> list[str]:
     command += [f"--ignore={LISTED}", *what]
     noted = folder / ".pytest_cache" / "v" / "cache" / "lastfailed"
     noted.unlink(missing_ok=True)
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, **cache, **paths}
-    )
+    environment = {**os.environ, **cache, **paths}
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, check=False, env=environment, timeout=LONGEST
+        )
+    except subprocess.TimeoutExpired:
+        raise SystemExit(f"pytest {' '.join(what)} ran for {LONGEST / 3600:g} hours and did not end") from None
     told = list(json.loads(noted.read_text(encoding="utf-8"))) if noted.exists() else []
     if not told and done.returncode not in (0, 5):  # 5: all of these wait for another share
         raise SystemExit(f"pytest {' '.join(what)} ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr}")

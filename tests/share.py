@@ -6,11 +6,14 @@
     pytest                       every row
 
 A table is a test that is drawn from a list. At least one of its rows runs every time: what breaks the test as a whole
-is seen at once, and what breaks one row is seen within SHARES commits. What is no table runs every time.
+is seen at once, and what breaks one row is seen within SHARES commits. A test that is not part of a table runs every
+time. What -k, -m and --deselect leave out is left out first, so rows that are asked for by name do run.
 """
 
 import subprocess
 from collections import defaultdict
+
+import pytest
 
 SHARES = 8
 COMMITS = -1  # the share that is this commit's turn
@@ -63,13 +66,15 @@ def resolve(config):
         config.option.share = turn(config.rootpath) % SHARES
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node):
     """xdist asks before it starts a worker."""
     node.workerinput["share"] = node.config.option.share
 
 
-def choose(config, items):
-    """Leave to other shares what is theirs."""
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """Leave to other shares what is theirs, of the tests that are left when all others have chosen."""
     share = config.option.share
     if share is not None:
         running = rows_of([item.nodeid for item in items], share)

@@ -38,7 +38,7 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "set_default_dtype"): 'dtype="float64" where a Var is made',
     ("jt", "set_printoptions"): "np.set_printoptions",
     ("jt", "inference_mode"): "with jt.no_grad():",
-    ("jt", "tensorboard"): "jt_widgets.train(...), which draws a training while it runs",
+    ("jt", "tensorboard"): "jt_widgets.train_panel(...), which draws a training while it runs",
     ("jt", "checkpoint"): "leaving it out: what a gradient needs is computed again where that is cheaper",
     ("jt", "jit"): "jt.compile(step)",
     ("jt", "distributions"): "jt.normal, jt.uniform, jt.bernoulli or jt.multinomial, which draw",

@@ -24,10 +24,10 @@ def singular(text: str) -> str:
     """A text that tells numbers of things, whatever the numbers are, with "1 channel" where it has "1 channels".
 
     Example:
-        >>> singular("Conv(1, 8) takes 1 channels; found 21 channels of rank 1, and rank 1 calls")
-        'Conv(1, 8) takes 1 channel; found 21 channels of rank 1, and rank 1 calls'
+        >>> singular("Conv(1, 8) takes 1 channels; found 21 channels of rank 1, and 'run 1 samples.npz'")
+        "Conv(1, 8) takes 1 channel; found 21 channels of rank 1, and 'run 1 samples.npz'"
     """
-    return OF_ONE.sub(lambda found: f"1 {ONE[found[1]]}", text)
+    return OF_ONE.sub(lambda found: f"1 {ONE[found[1]]}" if found[1] else found[0], text)
 
 
 def _many(noun: str) -> str:
@@ -35,4 +35,5 @@ def _many(noun: str) -> str:
 
 
 ONE = {_many(noun): noun for noun in THINGS.split()}
-OF_ONE = re.compile(rf"(?<![\w.,-])1 ({'|'.join(ONE)})\b")
+QUOTED = r"""(?<!\w)b?'[^'\n]*'|"[^"\n]*"|`[^`\n]*`"""  # the learner's own words stay as they are
+OF_ONE = re.compile(rf"{QUOTED}|(?<![\w.,-])1 ({'|'.join(ONE)})\b")

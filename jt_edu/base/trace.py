@@ -17,6 +17,8 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from jt_edu.base.plural import plural
+
 VERSION = 1
 
 
@@ -181,5 +183,5 @@ class Trace:
             state = f"{k.compile_seconds * 1e3:.0f} ms" if k.compiled else "no"
             rows.append(f"{len(k.nodes):>6}{k.milliseconds:>10.3f}{k.bytes / 1e3:>10.1f}{state:>10}  {k.name}")
         total = sum(k.milliseconds for k in self.kernels)
-        rows.append(f"{len(self.kernels)} kernels, {total:.3f} ms, peak {self.peak / 1e3:.1f} kB")
+        rows.append(f"{plural(len(self.kernels), 'kernel')}, {total:.3f} ms, peak {self.peak / 1e3:.1f} kB")
         return "\n".join(rows)

@@ -14,6 +14,7 @@ passed on here to what it was before.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import sys
@@ -33,7 +34,7 @@ from jt_edu.base.plural import plural
 
 HOME = str(Path(__file__).parents[1]) + os.sep
 CELL_FILE = re.compile(r"ipykernel_\d+[/\\]")  # as Jupyter calls its cells
-STRANGERS = {"site-packages", "dist-packages", "jt_widgets"}
+STRANGERS = {"site-packages", "dist-packages"}
 MODES = ("short", "full")
 CHANGED = ("__traceback__", "__cause__", "__suppress_context__", "__notes__")  # of an error, while it is written down
 _put = BaseException.__setattr__  # whatever a class of errors does with its attributes
@@ -108,8 +109,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _shorten(chain: Sequence[BaseException]) -> int:
     """Leave the learner's frames to the errors of a chain, the last one first; returns how many others there were.
 
-    What no line of the learner led to: the error that came of it has said what it says. If none came of it, it is a
-    mistake of ours and stays whole, unless it is one that explains itself.
+    An error that no line of the learner led to is left out where another came of it, which tells it in its own words.
+    Where none did, it is a mistake of ours and stays whole, unless it is one that explains itself.
     """
     hidden = 0
     for k, error in enumerate(chain):
@@ -124,25 +125,34 @@ def _shorten(chain: Sequence[BaseException]) -> int:
 
 
 def _learners_part(trace: TracebackType | None) -> tuple[TracebackType | None, int]:
-    """A traceback without the frames of ours, and of libraries that ours call; and how many those are."""
-    kept, hidden, shows = [], 0, True
+    """A traceback without the frames of ours, and of libraries that ours call; and how many those are.
+
+    It is None where ours were called by libraries alone, such as a thread's, and by no line of the learner's.
+    """
+    steps: list[TracebackType] = []
     while trace is not None:
-        shows = _shows(trace.tb_frame, shows)
-        if shows:
-            kept.append(trace)
-        hidden += not shows
+        steps.append(trace)
         trace = trace.tb_next
+    learners = [_is_learners_frame(step.tb_frame) for step in steps]
+    if not any(learners):  # of a module of ours that was run by its name, as `python -m` does
+        learners = [_is_main(step.tb_frame) for step in steps]
+    kept, shows = [], True
+    for step, theirs in zip(steps, learners, strict=True):
+        shows = theirs or (shows and not is_ours(step.tb_frame))  # a library's as the one that called it
+        kept += [step] * shows
+    hidden = len(steps) - len(kept)
     found: TracebackType | None = None
-    for t in reversed(kept):
+    for t in reversed(kept if any(learners) or not hidden else ()):
         found = TracebackType(found, t.tb_frame, t.tb_lasti, t.tb_lineno)
     return found, hidden
 
 
-def _shows(frame: FrameType, caller_shows: bool) -> bool:
-    """Whether a frame is shown: the learner's are, ours are not, a library's as the one that called it."""
-    if is_ours(frame):
-        return False
-    return caller_shows or frame.f_globals.get("__name__") == "__main__" or is_learners(frame.f_code.co_filename)
+def _is_learners_frame(frame: FrameType) -> bool:
+    return not is_ours(frame) and (_is_main(frame) or is_learners(frame.f_code.co_filename))
+
+
+def _is_main(frame: FrameType) -> bool:
+    return bool(frame.f_globals.get("__name__") == "__main__")
 
 
 def _check(mode: str) -> None:
@@ -152,15 +162,20 @@ def _check(mode: str) -> None:
 
 def _as_a_method(write: Callable[..., Any]) -> Callable[..., Any]:
     """A method that writes down an error, given as type, error and traceback."""
+    form = inspect.signature(write)
+    its_error, its_trace = list(form.parameters)[2:4]  # Python calls them exc_value and exc_traceback
 
     @wraps(write)
-    def short(self: Any, kind: Any, error: Any, trace: Any = None, *args: Any, **named: Any) -> Any:
-        if not isinstance(trace, TracebackType):
-            return write(self, kind, error, trace, *args, **named)
+    def short(*args: Any, **named: Any) -> Any:
+        given = form.bind(*args, **named)
+        error, trace = map(given.arguments.get, (its_error, its_trace))
+        if error is None or not isinstance(trace, TracebackType):
+            return write(*args, **named)
         with shortened(error, trace) as shown:
-            answer = write(self, kind, error, shown, *args, **named)
-        if hasattr(self, "tb"):
-            self.tb = trace  # where IPython's debugger begins
+            given.arguments[its_trace] = shown
+            answer = write(*given.args, **given.kwargs)
+        if hasattr(args[0], "tb"):
+            args[0].tb = trace  # where IPython's debugger begins
         return answer
 
     return short

@@ -15,6 +15,7 @@ from typing import Any
 
 from jt_edu.base.dtypes import DType
 from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.base.plural import plural
 from jt_edu.ir.node import Shape
 from jt_edu.variable.var import Var
 
@@ -110,7 +111,8 @@ class GradBucket:
         return [self._buffer]
 
     def __repr__(self) -> str:
-        return f"GradBucket({self._index}, {len(self._parameters)} parameters, {self._buffer.size} numbers)"
+        counts = f"{plural(len(self._parameters), 'parameter')}, {plural(self._buffer.size, 'number')}"
+        return f"GradBucket({self._index}, {counts})"
 
 
 def cut(flat: Var, shapes: Sequence[Shape]) -> list[Var]:

@@ -15,9 +15,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from jt_edu.ir.meta_ops import CONSTANT, Elementwise, Reindex
 from jt_edu.ir.node import Node
-from jt_edu.ir.scalar_ops import BITS
+from jt_edu.ir.scalar_ops import ADD, BITS, DIVIDE, MULTIPLY, NEGATIVE, SUBTRACT
 
 RANDOM, NUMBERS, DATA = "random numbers", "constants", "data"
+SCALES = (ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE)
 
 
 def makers(order: Sequence[Node], wanted: Collection[int], names: Mapping[int, str]) -> dict[int, int]:
@@ -49,7 +50,8 @@ def makers(order: Sequence[Node], wanted: Collection[int], names: Mapping[int, s
 def _simple(order: Sequence[Node], names: Mapping[int, str], *, prepared: bool) -> set[int]:
     """Nodes that no module built and that one call makes of numbers alone.
 
-    If `prepared`, several calls may, and of one array, too, by moving, casting or scaling it.
+    If `prepared`, several calls may, and of one array, too, but only by moving, casting and scaling: what else the
+    learner computes is shown.
     """
     nothing: set[int] = set()
     data: set[int] = set()
@@ -58,12 +60,18 @@ def _simple(order: Sequence[Node], names: Mapping[int, str], *, prepared: bool) 
         outside = n.scope is None and n.twin is None
         if n.data is not None:
             data.update([n.id] if prepared and n.op is not CONSTANT and "." not in names.get(n.id, "") else [])
-        elif outside and all(i.id in nothing and (prepared or i.where == n.where) for i in read):
+        elif outside and all(i.id in nothing and (i.where == n.where or _prepares(n, prepared)) for i in read):
             nothing.add(n.id)
-        elif outside and isinstance(n.op, (Elementwise, Reindex)):
+        elif outside and _prepares(n, prepared):
             others = [i.id for i in read if i.id not in nothing]
             data.update([n.id] if len(others) == 1 and others[0] in data else [])
     return nothing | data
+
+
+def _prepares(n: Node, prepared: bool) -> bool:
+    """Whether a node moves, casts or scales what it reads, in front of a model."""
+    scales = n.op in SCALES or (isinstance(n.op, Elementwise) and n.op.name.startswith("cast_"))
+    return prepared and (scales or isinstance(n.op, Reindex))
 
 
 def made_of(nodes: Sequence[Node]) -> str:

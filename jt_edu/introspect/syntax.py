@@ -7,7 +7,8 @@ import keyword
 import tokenize
 from functools import lru_cache
 
-CLASSES = {tokenize.STRING: "s", tokenize.COMMENT: "c", tokenize.NUMBER: "m", tokenize.OP: "o"}
+CLASSES = {"STRING": "s", "COMMENT": "c", "NUMBER": "m", "OP": "o"}
+CLASSES |= dict.fromkeys(("FSTRING_START", "FSTRING_MIDDLE", "FSTRING_END"), "s")  # of Python 3.12 and later
 
 
 @lru_cache(maxsize=1024)
@@ -24,7 +25,7 @@ def classes(source: str) -> tuple[tuple[int, int, int, str], ...]:
     before = ""
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
-            kind = CLASSES.get(token.type, "")
+            kind = CLASSES.get(tokenize.tok_name[token.type], "")
             if token.type == tokenize.NAME:
                 kind = "k" if keyword.iskeyword(token.string) else "d" if before == "def" else ""
             found += _pieces(token, kind) if kind else []

@@ -27,7 +27,7 @@ Operator = Callable[["Index", Where], "Index"]
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
     "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
-    "and": lambda a, b: bool(a and b), "or": lambda a, b: bool(a or b),
+    "and": lambda a, b: (a != 0) & (b != 0), "or": lambda a, b: (a != 0) | (b != 0),  # of arrays, too
 }  # fmt: skip
 
 

@@ -232,7 +232,8 @@ def _own_memory(step: Step, arguments: list[Any]) -> list[Any]:
     prepared, space = (np.zeros(count, own.sizes.dtype) for count in (own.prepared, own.space))
     if step.prepare is not None:
         numbers = arguments[OWN + 2 : OWN + 2 + len(NUMBERS)]
-        step.prepare.call(0, own.span, np.asarray(arguments[1]), prepared, *numbers)
+        read = [np.asarray(arguments[k]) for k in own.algorithm.reads]
+        step.prepare.call(0, own.span, *read, prepared, *numbers)
     return [prepared, space]
 
 

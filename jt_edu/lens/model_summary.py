@@ -26,11 +26,13 @@ import numpy as np
 from jt_edu.base.context import current
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.own import own
+from jt_edu.base.plural import plural
 from jt_edu.introspect.explain import in_words
 from jt_edu.ir.builders import check_shape, short
 from jt_edu.ir.meta_ops import CONSTANT, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, needed
-from jt_edu.nn.module import Module
+from jt_edu.nn.module import Module, in_mode
+from jt_edu.nn.module_scope import way_of
 from jt_edu.variable.pytree import vars_in
 from jt_edu.variable.var import Var, as_var
 
@@ -40,11 +42,11 @@ WORDS = ("layer", "output")  # columns of words, which begin at the left; number
 
 @dataclass(frozen=True)
 class Layer:
-    """One module of a network: what it answered with, and what it and all modules inside it hold and do."""
+    """One module of a network: what it returned, and what it and all modules inside it hold and do."""
 
     path: str  # "body.2"; "" is the network itself
     kind: str  # its class
-    shapes: tuple[tuple[int, ...], ...]  # of what its first call answered with
+    shapes: tuple[tuple[int, ...], ...]  # of what its first call returned
     calls: int
     parameters: int
     bytes: int  # of parameters and buffers
@@ -80,7 +82,7 @@ class Summary:
         """The totals, in a sentence."""
         net = self.rows[0]
         size = in_words(net.bytes, "B")
-        held = f"{net.parameters:,} parameters, {self.trained:,} of them trained; {size} with buffers."
+        held = f"{plural(net.parameters, 'parameter')}, {self.trained:,} of them trained; {size} with buffers."
         if not self.inputs:
             return f"{held} With a shape, as in jt.summary(net, (1, 64)), outputs and operations are told too."
         return f"{held} {in_words(net.operations, 'operations')} for {' and '.join(map(str, self.inputs))}."
@@ -120,7 +122,8 @@ def _style(column: str, indent: float = 0.0) -> str:
 def summary(net: Module, *inputs: Any) -> Summary:
     """A table of the layers of a network: the shape of what each returns, parameters, bytes, operations.
 
-    Nothing is computed, and the network stays as it is: it is called once, as after `net.eval()`.
+    Nothing is computed. The network is called once, as after `net.eval()`, which gives lazy layers their parameters;
+    everything else stays as it is.
 
     Args:
         net: a module.
@@ -156,9 +159,9 @@ def summary(net: Module, *inputs: Any) -> Summary:
 
 
 def _input(one: Any) -> Var:
-    if isinstance(one, (tuple, list)) and all(isinstance(n, int) for n in one):
+    if isinstance(one, (tuple, list)) and all(isinstance(n, (int, np.integer)) for n in one):
         return as_var(np.zeros(check_shape(one), np.float32))
-    if isinstance(one, int):
+    if isinstance(one, (int, np.integer)):
         raise ArgumentError("jt.summary takes the shape of an input as one tuple", short(one), TRY)
     return as_var(one)
 
@@ -166,13 +169,10 @@ def _input(one: Any) -> Var:
 def _called(net: Module, inputs: Sequence[Var]) -> tuple[dict[int, list[Any]], Any]:
     """What each module returns, by its id, call by call; and what the network does."""
     answers: dict[int, list[Any]] = {}
-    modes = [(module, module.is_train) for module in own(net).modules()]
-    with ExitStack() as end:
-        for module, mode in modes:
-            end.callback(setattr, module, "is_train", mode)
+    with ExitStack() as end, in_mode(net, train=False):
+        for module in own(net).modules():
             hook = own(module).register_forward_hook(lambda m, _, answer: answers.setdefault(id(m), []).append(answer))
             end.callback(hook.remove)
-        own(net).eval()
         return answers, net(*inputs)
 
 
@@ -184,7 +184,7 @@ def _operations(node: Node) -> int:
 
 
 def _layer(path: str, module: Module, answers: Sequence[Any], work: dict[str, int]) -> Layer:
-    place = path.replace(".", "/")
+    place = way_of(path)
     inside = place + "/" if place else ""
     held = list({id(v): v for v in own(module).state_dict(keep_vars=True).values()}.values())
     shapes = tuple(v.shape for v in vars_in(answers[0])) if answers else ()

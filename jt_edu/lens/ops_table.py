@@ -27,6 +27,7 @@ import numpy as np
 
 from jt_edu.base.context import current, rank_context, trace
 from jt_edu.base.errors import ArgumentError
+from jt_edu.base.plural import plural
 from jt_edu.base.trace import Built
 from jt_edu.nn import functional
 from jt_edu.variable.subgraph_cache import template
@@ -87,7 +88,7 @@ class OpsTable:
     def summary(self) -> str:
         """How many functions there are, and how many use each kind."""
         counts = ", ".join(f"{len(self.using(k))} use {name}" for k, name in KINDS.items())
-        return f"{len(self.parts)} functions: {counts}."
+        return f"{plural(len(self.parts), 'function')}: {counts}."
 
     def _repr_html_(self) -> str:
         cells = [[", ".join(p.names), *(p.cell(k) for k in self.kinds)] for p in self.parts]

@@ -23,6 +23,7 @@ from typing import Any
 
 from jt_edu.base.context import flag_scope
 from jt_edu.base.errors import ArgumentError, GradientError
+from jt_edu.base.plural import plural
 from jt_edu.ir.meta_ops import CONSTANT, SOURCE
 from jt_edu.ir.node import Node, behind, history
 from jt_edu.lens.document_schema import shortened
@@ -103,7 +104,7 @@ def _sentence(tape: Row) -> str:
     names = ", ".join(leaf["name"] or f"#{leaf['node']}" for leaf in leaves[:4])
     more = f" and {len(leaves) - 4} more" if len(leaves) > 4 else ""
     back = len(tape["steps"]) - tape["rows"]
-    return f"{tape['rows']} steps forward to the loss, {back} back to the gradients of {names}{more}."
+    return f"{plural(tape['rows'], 'step')} forward to the loss, {back} back to the gradients of {names}{more}."
 
 
 @dataclass

@@ -12,11 +12,11 @@ Nothing here draws, and nothing here knows notebooks.
 
 from __future__ import annotations
 
-import itertools
+import inspect
 import math
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +31,7 @@ from jt_edu.base.trace import plain
 from jt_edu.draw.chart import figure
 from jt_edu.introspect.explain import in_words
 from jt_edu.ir.node import Node
-from jt_edu.lens.loss_spikes import NEAR, SPIKE, is_spike
+from jt_edu.lens.loss_spikes import NEAR, SPIKE, height, is_spike, thinned
 from jt_edu.lens.validation import measured
 from jt_edu.nn.activation import ReLU, ReLU6
 from jt_edu.nn.module import Module
@@ -80,7 +80,7 @@ class Training:
     optimizer: Optimizer
     loss: Loss
     batches: Iterable[Any]
-    scheduler: Any = None  # something with a method step()
+    scheduler: Any = None  # something with a method step(), or step(loss)
     keep: int = 16  # last steps that can be gone back to, and as many spikes
     keep_bytes: int = 256 << 20  # for all of them together
     validation: Iterable[Any] | None = None  # batches that are not trained on
@@ -107,6 +107,8 @@ class Training:
         self._held = tuple(held.values())
         self.units: list[str] = []
         self._left: Iterator[Any] = iter(())
+        self._near: deque[float] = deque(maxlen=NEAR)  # losses; of the rows some may be thinned out
+        self._tells = self.scheduler is not None and not _takes(self.scheduler.step)
 
     # one step
 
@@ -120,13 +122,15 @@ class Training:
                 self.optimizer.step(loss)
         else:
             loss = self.optimizer.step(lambda: self._forward(batch)) or loss
-        row = self._row(float(loss.item()), (time.perf_counter() - begin) * 1e3, kept)
-        if self.scheduler is not None:
-            self.scheduler.step()
+        value = float(loss.item())
+        row = self._row(value, (time.perf_counter() - begin) * 1e3, kept)
+        self._near.append(value)
         self.done += 1
         self.rows.append(row)
         self.kept[self.done] = kept
         self._forget()
+        if self.scheduler is not None:  # last: the step is made, whatever becomes of this
+            self.scheduler.step(*[value] * self._tells)
         return row
 
     def _next(self) -> tuple[Any, ...]:
@@ -224,7 +228,7 @@ class Training:
             "gradient": [_short(math.sqrt(t["gradient"])) for t in moved],
             "ratio": [_short(math.sqrt(t["update"] / t["weight"])) if t["weight"] else None for t in moved],
             "dead": [known.get(name) for name in self.units],
-            "spike": is_spike(loss, [r["loss"] for r in self.rows[-NEAR:]], *[r["loss"] for r in self.rows[:1]]),
+            "spike": is_spike(loss, [*self._near], *[r["loss"] for r in self.rows[:1]]),
         }
 
     # going back
@@ -237,9 +241,9 @@ class Training:
         return Kept(batch, nodes, (generator.key, generator.drawn), sum(a.nbytes for a in arrays))
 
     def _forget(self) -> None:
-        """Keep the last steps, as many spikes, the highest ones, and no more bytes than agreed; thin the rows."""
-        heights = {row["step"]: _height(row) for row in self.rows if row["spike"] and row["step"] in self.kept}
-        spikes = sorted(heights, key=heights.__getitem__)
+        """Keep the last steps, as many spikes, the highest first, and no more bytes than agreed; thin the rows."""
+        heights = {row["step"]: height(row) for row in self.rows if row["spike"] and row["step"] in self.kept}
+        spikes = sorted(heights, key=lambda step: (heights[step], -step))
         ordinary = [step for step in self.kept if step not in heights]
         while len(ordinary) > self.keep or len(spikes) > self.keep:
             del self.kept[(ordinary if len(ordinary) > self.keep else spikes).pop(0)]
@@ -293,30 +297,6 @@ def dead_share(out: Var) -> Var:
     return (most <= 0).float().mean()
 
 
-def thinned(rows: Sequence[Row], most: int) -> list[Row]:
-    """At most `most` / 2 rows: the first, last, smallest and largest of each of `most` / 8 equal stretches of steps.
-
-    Example:
-        >>> rows = [{"step": k, "loss": float(k == 37)} for k in range(100)]
-        >>> [row["step"] for row in thinned(rows, 16)]
-        [0, 37, 49, 50, 99]
-    """
-    start, width = rows[0]["step"], (rows[-1]["step"] - rows[0]["step"] + 1) / (most // 8)
-    kept: list[Row] = []
-    for _, stretch in itertools.groupby(rows, lambda row: int((row["step"] - start) / width)):
-        some = list(stretch)
-        losses = [_height(row) for row in some]
-        places = {0, losses.index(min(losses)), losses.index(max(losses)), len(some) - 1}
-        kept += [some[k] for k in sorted(places)]
-    return kept
-
-
-def _height(row: Row) -> float:
-    """The loss; what is no number stands above all."""
-    loss = float(row["loss"])
-    return math.inf if math.isnan(loss) else loss
-
-
 def _place(model: Module, path: str) -> str:
     """Where a parameter stands, with the class where a number says too little: "body.conv1", "layers.2 Linear"."""
     if not path:
@@ -344,6 +324,15 @@ def _short(number: float) -> float | str:
     return plain(float(f"{number:.7g}"))
 
 
+def _takes(function: Callable[..., Any], *args: Any) -> bool:
+    """Whether it can be called with these arguments."""
+    try:
+        inspect.signature(function).bind(*args)
+    except TypeError:
+        return False
+    return True
+
+
 def _check(t: Training) -> None:
     if not isinstance(t.model, Module):
         raise ArgumentError("Training(model, optimizer, loss, batches) trains a Module", type(t.model).__name__)
@@ -353,12 +342,15 @@ def _check(t: Training) -> None:
         raise ArgumentError("the third argument is a function loss(model, *batch)", type(t.loss).__name__)
     if not isinstance(t.batches, Iterable):
         raise ArgumentError("the fourth argument yields batches", type(t.batches).__name__, "a DataLoader or a list")
-    if t.validation is not None and not isinstance(t.validation, Iterable):
-        raise ArgumentError("validation yields batches", type(t.validation).__name__, "a DataLoader or a list")
+    if t.validation is not None and (not isinstance(t.validation, Iterable) or isinstance(t.validation, Iterator)):
+        found, way = type(t.validation).__name__, "a DataLoader or a list, which begin anew after each epoch"
+        raise ArgumentError("validation yields batches", found, way)
     if t.accuracy is not None and (t.validation is None or not callable(t.accuracy)):
         raise ArgumentError("accuracy is a function for the batches of validation", repr(t.accuracy), "validation=...")
-    if t.scheduler is not None and not callable(getattr(t.scheduler, "step", None)):
-        raise ArgumentError("a scheduler has a method step()", repr(t.scheduler), "jt.optim.StepLR(optimizer, ...)")
+    step = getattr(t.scheduler, "step", None)
+    if t.scheduler is not None and not (callable(step) and (_takes(step) or _takes(step, 0.0))):
+        way = "jt.optim.StepLR(optimizer, ...)"
+        raise ArgumentError("a scheduler has a method step(), or step(loss)", repr(t.scheduler), way)
     if not all(isinstance(most, int) and most >= 1 for most in (t.keep, t.keep_bytes)):
         raise ArgumentError("at least one step is kept", f"keep={t.keep!r}, keep_bytes={t.keep_bytes!r}")
 

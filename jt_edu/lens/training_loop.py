@@ -104,7 +104,7 @@ class Loop:
     def _tell(self, now: bool) -> None:
         if now or time.monotonic() - self.told_at >= TELL_EVERY:
             rows = [row for row in self.training.rows if row["step"] > self.told]
-            self.told, self.told_at = self.training.done, time.monotonic()
+            self.told, self.told_at = rows[-1]["step"] if rows else self.told, time.monotonic()
             news = {"units": self.training.units, "checks": self.training.checks}
             self.tell({"rows": rows, "status": self.status(), **news})
 

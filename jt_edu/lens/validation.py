@@ -7,14 +7,12 @@ The model is in eval mode meanwhile, and in its own mode afterwards. Nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from jt_edu.base.context import no_grad
 from jt_edu.base.errors import ArgumentError
-from jt_edu.base.own import own
-from jt_edu.nn.module import Module
+from jt_edu.nn.module import Module, in_mode
 
 
 def measured(
@@ -35,7 +33,7 @@ def measured(
         {'loss': 2.0, 'accuracy': None}
     """
     sums, examples = [0.0, 0.0], 0
-    with _evaluating(model), no_grad():
+    with in_mode(model, train=False), no_grad():
         for batch in batches:
             parts = tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
             many = _examples(parts[0])
@@ -45,17 +43,6 @@ def measured(
     if not examples:
         raise ArgumentError("validation yields batches", "none", "a list or a DataLoader, which begin anew each time")
     return {"loss": sums[0] / examples, "accuracy": sums[1] / examples if accuracy else None}
-
-
-@contextmanager
-def _evaluating(model: Module) -> Iterator[None]:
-    was = [(module, module.is_train) for module in own(model).modules()]
-    own(model).eval()
-    try:
-        yield
-    finally:
-        for module, training in was:
-            module.is_train = training
 
 
 def _examples(first: Any) -> int:

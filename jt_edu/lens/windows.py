@@ -7,7 +7,7 @@
     out      (channels, h, w)
 
 Nothing here knows the names of operators: the index maps of the graph say what is read, so a convolution that a learner
-wrote with `reindex` is found as well. Whatever does not slide, such as a matrix product, is no window.
+wrote with `reindex` is found as well. What does not slide, such as a matrix product or the mean of each row, is none.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from jt_edu.ir.meta_ops import Elementwise, Reindex, ReindexReduce
 from jt_edu.ir.node import Node
 from jt_edu.ir.scalar_ops import MULTIPLY
 
-MOST = 20_000  # points that a page is given: the step view is for small images
-ARGUABLE = 400_000  # points that are looked at in order to find those of the first image
+MOST = 20_000  # points, and pixels, that a page is given: the step view is for small images
+ARGUABLE = 400_000  # points, or elements of a view, that are looked at in order to find those of the first image
 Grids = tuple[np.ndarray, ...]  # for each axis of an array, where each point of the loops looks
 Lookup = Callable[[Node], Any]  # the array of a node, or None
 
@@ -73,11 +73,17 @@ def _told(op: ReindexReduce, places: Grids, image: tuple[Any, Grids], rest: Sequ
         [np.zeros(first.sum(), int) if c is None else np.broadcast_to(c, first.shape)[first] for c in columns]
     )
     points = points[:, np.argsort(points[0], kind="stable")]
-    moves = _moves(points, op.shape)
+    moves = _moves(points, op.shape, weighted=weights is not None)
     if points.shape[1] > MOST or moves is None:
         return None
-    channels = array.reshape(-1, *array.shape[-2:])
-    seen = channels[: int(points[1].max()) + 1]
+    ends = zip(moves["padding"], array.shape[-2:], points[2:4].max(axis=1) + 1, strict=True)
+    if math.prod(padding + max(length, int(end)) for padding, length, end in ends) > MOST:
+        return None  # a picture of the image with all that surrounds it
+    begin, end = int(points[1].min()), int(points[1].max()) + 1  # of thousands of images one may be looked at
+    seen = array.reshape(-1, *array.shape[-2:])[begin:end]
+    if seen.size > MOST:
+        return None
+    points[1] -= begin
     return {
         "reducer": op.reducer, **moves,
         "image": _plain(seen), "weights": None if weights is None else _plain(weights.reshape(-1, *weights.shape[-2:])),
@@ -85,19 +91,23 @@ def _told(op: ReindexReduce, places: Grids, image: tuple[Any, Grids], rest: Sequ
     }  # fmt: skip
 
 
-def _moves(points: np.ndarray, shape: Sequence[int]) -> dict[str, list[int]] | None:
-    """Stride, padding and dilation, from what the places look at; None where the window stays where it is."""
+def _moves(points: np.ndarray, shape: Sequence[int], *, weighted: bool) -> dict[str, list[int]] | None:
+    """Stride, padding and dilation, from what the places look at; None where no window slides.
+
+    One pixel is a window only if it has weights, and only the axes along which it moves make it wide.
+    """
     high, wide = shape[-2:]
     told: dict[str, list[int]] = {"stride": [], "padding": [], "dilation": []}
+    slides = weighted and min(high, wide) > 1
     for row, length, apart in ((2, high, wide), (3, wide, 1)):
         looks = [np.unique(points[row, points[0] == k * apart]) for k in range(min(length, 2))]
         if not len(looks[0]):
             return None
+        slides = slides or (length > 1 and len(looks[0]) > 1)
         told["stride"].append(int(looks[-1].min() - looks[0].min()) if length > 1 else 1)
         told["padding"].append(max(0, -int(looks[0].min())))
         told["dilation"].append(int(np.diff(looks[0]).min()) if len(looks[0]) > 1 else 1)
-    slides = min(told["stride"]) > 0 and max(high, wide) > 1
-    return told if slides and np.count_nonzero(points[0] == points[0, 0]) > 1 else None
+    return told if slides and min(told["stride"]) > 0 else None
 
 
 def _is_still(places: Grids, taps: Grids) -> bool:
@@ -139,8 +149,12 @@ def _values(node: Node, lookup: Lookup) -> np.ndarray | None:
         return None
     if isinstance(node.op, Elementwise):
         return source if node.op.name.startswith("cast") else None
+    if node.op.flat:
+        return source.reshape(node.shape)
+    if node.op.fill is not None or math.prod(node.shape) > ARGUABLE:
+        return None
     looked = _looked(node.op.where, tuple(np.indices(node.shape)))
-    return None if looked is None or node.op.fill is not None else source[looked]
+    return None if looked is None else source[looked]
 
 
 def _looked(where: Sequence[Index], here: Grids) -> Grids | None:

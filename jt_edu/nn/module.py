@@ -14,7 +14,8 @@ back, `hooks.py` lets others look on. Nothing here knows what a layer computes, 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -216,6 +217,25 @@ class Module(Stateful):
             return f"{type(self).__name__}({said})"
         head = [f"  {said}"] if said else []
         return "\n".join([f"{type(self).__name__}(", *head, *rows, ")"])
+
+
+@contextmanager
+def in_mode(model: Module, *, train: bool) -> Iterator[None]:
+    """Inside, a model and all in it are being trained, or used; afterwards each module is in its own mode again.
+
+    Example:
+        >>> net = jt.nn.Linear(2, 1)
+        >>> with in_mode(net, train=False):
+        ...     net.is_training()
+        False
+    """
+    was = [(module, module.is_train) for module in own(model).modules()]
+    try:
+        (own(model).train if train else own(model).eval)()
+        yield
+    finally:
+        for module, training in was:
+            module.is_train = training
 
 
 def _makeup(module: Module) -> tuple[Any, ...]:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jt_edu.base.errors import JtError
 from jt_edu.base.own import own
+from jt_edu.ir.builders import short
 from jt_edu.ir.node import Node
 from jt_edu.variable.var import Var
 
@@ -36,9 +37,9 @@ class Scope:
         self.module = weakref.ref(module)
         self.path, self.classes = kind, (kind,)
         if outer is not None:
-            steps = outer._name_of(module).split(".")  # a list on the way is no module that computes
-            self.path = "/".join([outer.path, *steps])
-            self.classes = (*outer.classes, *[""] * (len(steps) - 1), kind)
+            way = way_of(outer._name_of(module))
+            self.path = f"{outer.path}/{way}"
+            self.classes = (*outer.classes, *[""] * way.count("/"), kind)  # a list on the way computes nothing
         self.inner: dict[int, Scope] = {}  # by the id of the module
         held = [pair for pair in own(module).members() if isinstance(pair[1], Var) and pair[1].dtype.is_float]
         self._own = weakref.WeakKeyDictionary({v.node: name for name, v in held})  # parameters, at the first call
@@ -79,7 +80,16 @@ class Scope:
         return names[0] if names and names[0] else type(module).__name__
 
 
-PLAIN = (int, float, str, tuple)  # what is short to print
+def way_of(name: str) -> str:
+    """The path from a module to one inside it, by its name; a slash in a name is another letter, and no step.
+
+    Example:
+        >>> way_of("layers.0.a/b")
+        'layers/0/a∕b'
+    """
+    return name.replace("/", "∕").replace(".", "/")
+
+
 OUTERMOST: weakref.WeakKeyDictionary[Module, Scope] = weakref.WeakKeyDictionary()
 
 
@@ -94,7 +104,10 @@ def scope_of(module: Module, outer: Scope | None) -> Scope:
 
 
 class Blaming:
-    """Lets errors inside name the layer in which they happen, unless one further in did."""
+    """Lets errors inside name the layer in which they happen, unless one further in did.
+
+    A class, because a generator's context manager sets attributes of the error, which its class may forbid.
+    """
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -115,4 +128,9 @@ def _given(module: Module) -> str:
     """The arguments that a layer cannot do without, such as (16, 10); "" where it does not keep them."""
     needed = [p.name for p in inspect.signature(type(module)).parameters.values() if p.default is p.empty]
     values = [vars(module).get(name) for name in needed]
-    return f"({', '.join(map(repr, values))})" if needed and all(isinstance(v, PLAIN) for v in values) else ""
+    return f"({', '.join(map(short, values))})" if needed and all(map(_is_plain, values)) else ""
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it can be printed as it is. A Var cannot: its numbers may be what failed."""
+    return all(map(_is_plain, value)) if isinstance(value, tuple) else isinstance(value, (int, float, str))

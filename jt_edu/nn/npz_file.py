@@ -26,6 +26,7 @@ NEST = "nest.json"  # the array that says how the others stood in each other: se
 PICKLE = b"\x80"  # how every pickle since 2003 begins
 HEAD = 16_384  # bytes in which the head of a .npy file has to end; NumPy writes 128 of them
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+HEADERS[3, 0] = HEADERS[2, 0]  # but for how the names of fields are written, which only who reads the numbers needs
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:

@@ -22,6 +22,7 @@ from typing import Any
 from jt_edu.base.context import current, no_grad
 from jt_edu.base.errors import ArgumentError, GradientError
 from jt_edu.base.own import doing
+from jt_edu.base.plural import plural
 from jt_edu.capture.recorded_step import move
 from jt_edu.capture.recorder import at_replay, watch
 from jt_edu.capture.step_cache import Replays
@@ -384,15 +385,14 @@ class Optimizer(ByHand):
             ShapeError: it was saved for other parameters or by another rule; the message says what differs.
         """
         by_rule = type(self).rule is not Optimizer.rule or type(self)._kind(self).counts
-        kept = doing(self, "kept") if by_rule else None
-        check_saved(type(self).__name__, self.param_groups, self.state, kept, saved)
+        check_saved(type(self).__name__, self.param_groups, self.state, doing(self, "kept") if by_rule else None, saved)
         for group, other in zip(self.param_groups, saved["param_groups"], strict=True):
             doing(self, "check")({**group, **other})
         take_over(self.param_groups, self.state, saved)
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={self.param_groups[0][name]}" for name in self.defaults)
-        return f"{type(self).__name__}({len(params_of(self.param_groups))} parameters, {settings})"
+        return f"{type(self).__name__}({plural(len(params_of(self.param_groups)), 'parameter')}, {settings})"
 
 
 def _kinds(optimizer: Optimizer) -> tuple[Any, ...]:

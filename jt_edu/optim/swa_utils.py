@@ -23,7 +23,7 @@ from jt_edu.base.did_you_mean import door
 from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.base.own import own
 from jt_edu.nn.batch_norm import BatchNorm
-from jt_edu.nn.module import Module
+from jt_edu.nn.module import Module, in_mode
 from jt_edu.ops.arguments import choice, number, whole, yes_or_no
 from jt_edu.ops.create import sync, zeros
 from jt_edu.optim.base import Optimizer
@@ -188,22 +188,19 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     norms = [m for m in own(model).modules() if isinstance(m, BatchNorm) and m.running_mean is not None]
     if not norms:
         return
-    modes, momenta = [(m, m.is_train) for m in own(model).modules()], [(m, m.momentum) for m in norms]
+    momenta = [(m, m.momentum) for m in norms]
     try:
         for norm in norms:
             norm.momentum = None
             for name, start in (("running_mean", 0.0), ("running_var", 1.0), ("num_batches_tracked", 0)):
                 held = getattr(norm, name)
                 held.update(held.zeros_like() + start)
-        own(model).train()
-        with no_grad():
+        with in_mode(model, train=True), no_grad():
             for batch in loader:
                 given = batch[0] if isinstance(batch, (tuple, list)) else batch
                 model(given)
                 sync([v for m in norms for v in own(m).buffers()])
     finally:
-        for m, training in modes:
-            m.is_train = training
         for m, momentum in momenta:
             m.momentum = momentum
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from jt_edu.base.allocator import Allocator, PlainAllocator
 from jt_edu.base.errors import ArgumentError
+from jt_edu.base.plural import plural
 from jt_edu.ir.node import Node, callers_line, describe_line
 from jt_edu.variable.var import Var, method
 
@@ -177,4 +178,4 @@ class TracingAllocator:
 
     def __repr__(self) -> str:
         rows = [f"{size:>14,} bytes  {line}" for line, size in self.by_line().items()]
-        return "\n".join([f"{len(self.allocations)} arrays, {self.bytes:,} bytes", *rows])
+        return "\n".join([f"{plural(len(self.allocations), 'array')}, {plural(self.bytes, 'byte')}", *rows])

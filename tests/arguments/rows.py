@@ -2,7 +2,7 @@
 
     Row(whose, name, value, ask, wanted)
 
-`ask(**given)` calls the function, and answers with whatever the argument should change. A row holds when
+`ask(**given)` calls the function, and returns whatever the argument should change. A row holds when
 
     ask(name=value) is what was wanted    and    ask() is not.
 
@@ -191,12 +191,12 @@ def _calling(ours: Any, args: Any) -> Callable[..., Any]:
 
 
 def _vars(value: Any) -> Any:
-    """The same nest with a Var in place of each array."""
+    """The same nest with a Var instead of each array."""
     return _mapped(value, jt.array)
 
 
 def _tensors(torch: Any, name: str, value: Any) -> Any:
-    """The same nest with a tensor in place of each array; a dtype in place of its name."""
+    """The same nest with a tensor instead of each array; a dtype instead of its name."""
     if name == "dtype" or name.endswith("_dtype"):
         return getattr(torch, value)
     return _mapped(value, lambda a: torch.tensor(a.copy()))

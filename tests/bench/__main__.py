@@ -1,6 +1,6 @@
 """Run a suite:  python -m tests.bench core [--quick] [--only NAME]
 
-    all               in place of a suite: every one that compares with PyTorch in this process, one after the other
+    all               instead of a suite: every one that compares with PyTorch in this process, one after the other
 
     --only NAME       rows whose name contains NAME; may be given several times
     --quick           few repetitions, and of a long suite a part of its rows: does it run at all?

@@ -41,7 +41,7 @@ def choice(sizes: Sizes, run: Run) -> Figures:
 
 
 def one_choice(result: Result, _: Run) -> Cause:
-    """Who was chosen in place of the best."""
+    """Who was chosen instead of the best."""
     v = VERDICTS[result.row.size[0]]
     return Cause(f"{v.tuned} was chosen of {v.candidates} candidates, where {v.best} is the best", "1.00 is the best")
 

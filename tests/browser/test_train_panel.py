@@ -50,6 +50,9 @@ def test_clicks_are_answered_while_a_cell_trains(open_page, lab, record_property
     opened.execute("notebook:interrupt-kernel")
     expect(panel.locator(".jt-plot-bar")).to_contain_text("stopped")
     stood = step_of(panel)
+    told = opened.page.locator(".jp-Cell", has_text="await panel.train").locator(".jp-OutputArea-output")
+    expect(told.last).to_have_text(f"Stopped at step {stood} of 1000000; train(...) goes on.")  # below a bar, if any
+    assert "Traceback" not in " ".join(told.all_inner_texts())
     step.click()
     opened.until(lambda: step_of(panel) > stood, "a step")
     assert step_of(panel) == stood + 1

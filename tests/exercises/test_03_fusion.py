@@ -69,7 +69,7 @@ CHECKS = {
     "removed": fusion.check_removed,
 }
 RIGHT = {"can_fuse": CAN_FUSE, "group": GROUP, "seconds": SECONDS, "step": STEP, "removed": REMOVED}
-WRONG = [  # of which exercise, what is written in place of what, and what the refusal says
+WRONG = [  # of which exercise, what is written instead of what, and what the refusal says
     ("can_fuse", "a.held or ", "", "`exp` is read by `add`, 1 times each element, and you say True"),
     ("can_fuse", ' or b.kind == "matmul"', "", "BLAS multiplies"),
     ("can_fuse", 'a.kind != "elementwise"', 'a.kind == "matmul"', "`sum` is read by `exp`"),
@@ -109,7 +109,7 @@ WRONG = [  # of which exercise, what is written in place of what, and what the r
     ("removed", "len(gone)", "len(gone) - 1", "fusion removes 0"),
     ("removed", "values[n][1]", "1", "fusion removes 2 of 12,000 B"),
 ]
-ALSO = [  # of which exercise, and what is written in place of what; no less right
+ALSO = [  # of which exercise, and what is written instead of what; no less right
     ("can_fuse", "return times == 1 or a.work <= 4", "return a.work <= 4 or times <= 1"),
     ("step", "if new == -math.inf", "if math.isinf(new)"),
     ("removed", "return len(gone), ", "return len(set(gone)), "),

@@ -74,7 +74,7 @@ def leaky_gradient(out, dout, x):
 """
 CHECKS = {"kernels_of": kernels.check_kernels_of, "at_once": kernels.check_at_once}
 RIGHT = {"kernels_of": KERNELS_OF, "at_once": AT_ONCE}
-WRONG = [  # of which exercise, what is written in place of what, and what the refusal says
+WRONG = [  # of which exercise, what is written instead of what, and what the refusal says
     ("kernels_of", "number for", "k.name for", "the numbers of kernels are asked for"),
     ("kernels_of", "enumerate(kernels)", "enumerate(kernels, 1)", "kernels are numbered from 0 on"),
     ("kernels_of", "any(words in line.where for line in k.lines)]", "words in k.source]", "[0], not []: `line.where`"),
@@ -101,7 +101,7 @@ WRONG = [  # of which exercise, what is written in place of what, and what the r
     ("at_once", "name[-2:], 0)", "name[-2:])", "computes with 0, not with None: it adds whole numbers"),
     ("at_once", ".get(name[-2:], 0)", "[name[-2:]]", "stopped with KeyError"),
 ]  # fmt: skip
-ALSO = [  # of which exercise, and what is written in place of what; no less right
+ALSO = [  # of which exercise, and what is written instead of what; no less right
     ("kernels_of", "[number for number, k in enumerate(kernels) if any(words in line.where for line in k.lines)]",
      "tuple(n for n in range(len(kernels)) if words in str([line.where for line in kernels[n].lines]))"),
     ("at_once", "bits // 32", "bits / 32"),
@@ -114,7 +114,7 @@ RESET = "    for i0 in range(lo, hi):\n        acc0[at(i0 - lo)] = float64(0)\n"
 ONE_BY_ONE = "".join(
     f"            acc0[at(i0 - lo)] = acc0[at(i0 - lo)] + a0[at(i1 + {k}), at(i0)]\n" for k in range(4)
 )
-WRONG_ROWS = [  # what is written in place of what in FOUR_ROWS, and what the refusal says; none of these is compiled
+WRONG_ROWS = [  # what is written instead of what in FOUR_ROWS, and what the refusal says; none of these is compiled
     ("float64(0)", "float64(0", "SyntaxError: '(' was never closed"),
     ("        acc0[at(i0 - lo)] = float64(0)", "    acc0[at(i0 - lo)] = float64(0)", "IndentationError"),
     ("float64(0)", "zero", "in `acc0[at(i0 - lo)] = zero`: NameError: name 'zero' is not defined"),
@@ -135,7 +135,7 @@ WRONG_ROWS = [  # what is written in place of what in FOUR_ROWS, and what the re
     ("        out0[", "        return out0\n        out0[", "it returns something, and nobody takes that"),
     ("from jt_edu.backends.mathlib", "import numpy as np\nfrom jt_edu.backends.mathlib", "found import numpy as np"),
 ]  # fmt: skip
-WRONG_LEAKY = [  # what is written in place of what in LEAKY, and what the refusal says
+WRONG_LEAKY = [  # what is written instead of what in LEAKY, and what the refusal says
     ("range(lo, hi):", "range(lo, hi)", "SyntaxError: expected ':'"),
     ("range(lo, hi)", "range(len(x))", "it also writes others: threads share the rows"),
     ("    for row in range(lo, hi):\n        mean = 0.0", "    mean = 0.0\n    for row in range(lo, hi):",

@@ -68,7 +68,7 @@ CHECKS = {
     "is_slower": roofline.check_slower,
 }
 RIGHT = {"roof": ROOF, "measure": MEASURE, "misses": MISSES, "is_slower": IS_SLOWER}
-WRONG = [  # of which exercise, what is written in place of what, and what the refusal says
+WRONG = [  # of which exercise, what is written instead of what, and what the refusal says
     ("roof", '(slope, "memory") if slope < peak else ', "", "more than memory delivers"),
     ("roof", 'if slope < peak else (peak, "arithmetic")', "", "more than the peak"),
     ("roof", "(slope, ", "(slope / 2, ", "too low"),
@@ -98,7 +98,7 @@ WRONG = [  # of which exercise, what is written in place of what, and what the r
     ("is_slower", "> 1.1 *", "> 1.4 *", "the new work is 15% slower, and you answer False"),
     ("is_slower", "> 1.1 *", "< 1.1 *", "the new work is as fast as the old one, and you answer True"),
 ]  # fmt: skip
-ALSO = [  # of which exercise, and what is written in place of what; no less right
+ALSO = [  # of which exercise, and what is written instead of what; no less right
     ("roof", ROOF[ROOF.index("    slope") :], """    ridge = peak / bandwidth
     return min(peak, intensity * bandwidth), ("arithmetic" if intensity >= ridge else "memory")
 """),

@@ -91,7 +91,7 @@ COLD = """    first = {}
     return min(first, key=first.get)
 """  # one run each, compiling
 SLICES = "fast(a, b, c):\n    c[:] = 0\n"
-WRONG = [  # of which exercise, what is written in place of what, and what the refusal says
+WRONG = [  # of which exercise, what is written instead of what, and what the refusal says
     ("tiled", "range(j0, min(j0 + t, p))", "range(p)", "c[0, 0] is"),
     ("tiled", "for k0 in range(0, m, t)", "for k0 in range(0, m, m)", "c[0, 0] is"),
     ("tiled", "    (n, m)", "    t = a.shape[0]\n    (n, m)", "the three loops over tiles are outermost"),
@@ -129,7 +129,7 @@ WRONG = [  # of which exercise, what is written in place of what, and what the r
     ("tune", TUNE[TUNE.index("    least = {}") :], "    return candidates[-1]\n", "`run` was never called"),
     ("tune", "    return min(", "    t = 256\n    return t or min(", "256 was chosen, which takes"),
 ]  # fmt: skip
-ALSO = [  # of which exercise, and what is written in place of what; no less right
+ALSO = [  # of which exercise, and what is written instead of what; no less right
     ("tune", TUNE[TUNE.index("    for _ in range(20)") :], """    times = {t: [] for t in least}
     for _ in range(30):
         for t in least:

@@ -125,7 +125,7 @@ VIEWS = """    views = np.lib.stride_tricks.sliding_window_view(image, window.sh
     return np.tensordot(views, window, 2)
 """
 LEAST = "min(least[name], clock() - begin)"
-WRONG = [  # of which exercise, what is written in place of what, and what the refusal says
+WRONG = [  # of which exercise, what is written instead of what, and what the refusal says
     ("columns", "y * s + i - p", "y * s + i", "of (0, 1) sees row 0 * 1 + 0 - 1"),
     ("columns", "y * s + i - p", "y + i - p", "sees row 1 * 2 + 0 - 0"),
     ("columns", "x * s + j - p", "x * s + i - p", "column 0 * 1 + 1 - 0"),
@@ -173,7 +173,7 @@ WRONG = [  # of which exercise, what is written in place of what, and what the r
     ("repaired", "astuple(problem)", "list(astuple(problem))", "a dict takes no key such as [1, 64, 56"),
     ("repaired", "astuple(problem)", "astuple(problem)[1:]", "does not tell problems apart by their images"),
 ]  # fmt: skip
-ALSO = [  # of which exercise, and what is written in place of what; no less right
+ALSO = [  # of which exercise, and what is written instead of what; no less right
     ("fft", FFT[FFT.index("    spectrum") :], """    (h, w), (kh, kw) = image.shape, window.shape
     spectrum = np.fft.rfft2(image, (2 * h, 2 * w)) * np.fft.rfft2(window[::-1, ::-1], (2 * h, 2 * w))
     return np.fft.irfft2(spectrum)[kh - 1 : h, kw - 1 : w]

@@ -5,7 +5,7 @@ The answers stand in the file of their notebook:
     CHECKS    {exercise: its check}
     RIGHT     {exercise: the right answer}
     ALSO      (exercise, a part of the right answer, what may stand there as well)
-    WRONG     (exercise, a part of the right answer, what is written in place of it, what the refusal says)
+    WRONG     (exercise, a part of the right answer, what is written instead of it, what the refusal says)
 """
 
 import pytest

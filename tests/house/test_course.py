@@ -54,7 +54,7 @@ def test_from_a_wheel_the_notebooks_are_copied_and_answers_stay(installed, capsy
     assert not any("hide_globs" in option for option in told)
     assert sorted(page.name for page in installed.iterdir()) == NAMES
     assert [(installed / name).read_text() for name in NAMES[:2]] == ["answers", "new"]
-    assert f"{len(NAMES) - 1} files of the course are new in {installed}" in capsys.readouterr().out
+    assert f"{len(NAMES) - 1} new files of the course in {installed}" in capsys.readouterr().out
 
 
 def test_a_folder_can_be_named(installed, tmp_path):

@@ -122,7 +122,7 @@ def flat(value):
 
 
 def _mapped(value, change):
-    """The same nest with `change(array)` in place of each array."""
+    """The same nest with `change(array)` instead of each array."""
     if isinstance(value, dict):
         return {key: _mapped(part, change) for key, part in value.items()}
     if isinstance(value, (list, tuple)):

@@ -31,6 +31,14 @@ class Broken(nn.Module):
         raise KeyError("mine")
 
 
+class Given(nn.Module):
+    def __init__(self, given):
+        self.given = given
+
+    def execute(self, x):
+        return x + jt.ones(3)
+
+
 def layer_of(error):
     """The line of an error that names its layer, and whatever stands behind it."""
     text = "\n".join([str(error), *getattr(error, "__notes__", ())])
@@ -46,6 +54,10 @@ def layer_of(error):
         (nn.Sequential(nn.ReLU(), Block(3)), "Sequential > 1 Block > layers.1 Linear(3, 2)"),
         (nn.Sequential(nn.Conv2d(3, 8, 3)), "Sequential > 0 Conv2d(3, 8, (3, 3))"),
         (nn.Sequential(nn.BatchNorm1d(3)), "Sequential > 0 BatchNorm1d(3)"),
+        (nn.Sequential({"a/b": nn.Linear(3, 2)}), "Sequential > a∕b Linear(3, 2)"),
+        (nn.Sequential(Given("x" * 100)), f"Sequential > 0 Given('{'x' * 56}...)"),
+        (nn.Sequential(Given((1, 2))), "Sequential > 0 Given((1, 2))"),
+        (nn.Sequential(Given((jt.array([8]), 2))), "Sequential > 0 Given"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )

@@ -99,7 +99,7 @@ CALLS = [
     ("a part that is not there", lambda: nn.Sequential(nn.ReLU())[4], R, r"index 4"),
     ("a name with a dot", lambda: nn.ModuleDict({"a.b": nn.ReLU()}), A, r"'a\.b'"),
     ("a parameter of whole numbers", lambda: nn.ParameterList([np.array([1])]), D, r"int64"),
-    ("a number in place of a weight", lambda: setattr(nn.Linear(1, 1), "weight", 3.0), A, r"Linear.weight.*float"),
+    ("a number instead of a weight", lambda: setattr(nn.Linear(1, 1), "weight", 3.0), A, r"Linear.weight.*float"),
     ("a submodule that is not there", lambda: nn.Linear(1, 1).get_submodule("x"), A, r"'x'"),
     ("half of the state of an LSTM", lambda: nn.LSTM(3, 5)(jt.ones(4, 1, 3), jt.zeros(1, 1, 5)), S,
      r"a pair \(h, c\) of shapes \(1, 1, 5\) and \(1, 1, 5\); found \(1, 1, 5\)\. Try: LSTM\(x, \(h, c\)\)"),

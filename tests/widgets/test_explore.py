@@ -82,6 +82,18 @@ def test_of_many_lines_the_costly_ones_are_shown_and_a_button_shows_all(page_of)
     assert lines.count() > 4
 
 
+def test_of_lines_that_cost_the_same_the_first_are_shown(page_of):
+    y = jt.ones((64, 64))
+    y = y + 1
+    y = y * 2
+    y = y - 3
+    y = y.exp()
+    y = y.tanh()
+    page = page_of(explore(y))
+
+    assert page.locator(".jt-explore-line:visible").count() == 4
+
+
 def test_inputs_alone_are_no_line_of_the_model(view):
     assert [one["text"] for one in view.recording.page["asked"]] == ["loss = ((w * 3).exp() + w).sum()"]
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu.ir.index_expr import both
+from jt_edu.lens import windows
 from jt_widgets import loops as module
 from jt_widgets.loops import step_kernel
 from tests.widgets.page import still, stop_clock
@@ -206,6 +208,11 @@ def image_of(*shape):
     return jt.array(np.arange(np.prod(shape)).reshape(shape).astype("float32"))
 
 
+def slid(image, where):
+    """The sums over windows of 2 by 2, written with reindex."""
+    return image.reindex((5, 5, 2, 2), where).reindex_reduce("add", (5, 5), lambda y, x, i, j: (y, x))
+
+
 def sums(window):
     """What the points of a window give, by place."""
     points = np.array(window["points"]).reshape(-1, 5)
@@ -253,12 +260,48 @@ def test_the_windows_of_pooling_and_of_a_convolution_written_with_reindex():
     "make",
     [
         lambda a: a @ a.transpose(), lambda a: a.sum(1), lambda a: a.exp().sum(0), lambda a: a * 2,
-        lambda a: jt.ones((2, 3, 4)).max(0), lambda a: (jt.ones((2, 3, 4)) * jt.ones((2, 3, 4))).sum(2),
-        lambda a: jt.conv2d(jt.ones((1, 8, 40, 40)), jt.ones((8, 8, 3, 3))),  # too large to be drawn
+        lambda a: image_of(2, 3, 4).max(0), lambda a: (image_of(2, 3, 4) * image_of(2, 3, 4)).sum(2),
+        lambda a: a.mean(1, keepdims=True), lambda a: a.softmax(1), lambda a: jt.nn.LayerNorm(5)(a),
+        lambda a: (a * image_of(5)).sum(1, keepdims=True),
+        lambda a: jt.conv2d(image_of(1, 8, 40, 40), image_of(8, 8, 3, 3)),  # too large to be drawn
+        lambda a: jt.conv2d(image_of(1, 1, 9, 9), image_of(1, 1, 2, 2), padding=500, dilation=1000),
+        lambda a: slid(image_of(300, 300), lambda y, x, i, j: (y + i, x + j)),  # as is the image behind it
     ],
 )  # fmt: skip
 def test_what_does_not_slide_or_is_too_large_has_no_window(make):
     assert step_kernel(make(image_of(4, 5)), steps=5).steps.window is None
+
+
+def test_a_page_has_the_image_that_is_looked_at_and_none_of_those_beside_it():
+    y = slid(image_of(600, 6, 6), lambda y, x, i, j: (599, y + i, x + j))
+
+    window = step_kernel(y, steps=10).steps.window
+
+    assert window["image"]["shape"] == [1, 6, 6]
+    np.testing.assert_allclose(sums(window), y.numpy().ravel())
+
+
+def test_an_index_may_be_made_of_two_conditions():
+    y = slid(image_of(6, 6), lambda y, x, i, j: (y + i, x + j * both(y < 9, x < 9)))
+
+    np.testing.assert_allclose(sums(step_kernel(y, steps=10).steps.window), y.numpy().ravel())
+
+
+@pytest.mark.parametrize(("view", "found"), [
+    (lambda: image_of(36).reshape(6, 6), True), (lambda: image_of(6, 6).transpose(), True),
+    (lambda: image_of(640_000).reshape(800, 800), False), (lambda: image_of(800, 800).transpose(), False),
+])  # fmt: skip
+def test_the_view_under_a_cast_is_read_unless_it_is_large(view, found, monkeypatch):
+    shapes, indices = [], np.indices
+    monkeypatch.setattr(np, "indices", lambda shape: shapes.append(shape) or indices(shape))
+    y = slid(view().double(), lambda y, x, i, j: (y + i, x + j))
+
+    window = windows.find([y.node], lambda node: node.data)
+
+    assert (window is not None) == found
+    assert max(map(np.prod, shapes)) <= 100
+    if found:
+        np.testing.assert_allclose(sums(window), y.numpy().ravel())
 
 
 @pytest.fixture
@@ -282,6 +325,7 @@ def test_pointing_at_a_place_frames_what_it_sees_and_writes_the_sum_out(sliding)
     told = sliding.locator(".jt-loops-window + p").inner_text()
     assert told == "place (1, 1) = 6 × 1 + 7 × 2 + 11 × 3 + 12 × (-4) = 5"
     assert place.inner_text() == "5"
+    assert sliding.locator(".jt-loops-window caption").all_inner_texts() == ["image", "× weights", "= sum"]
     assert sliding.locator(".jt-loops-window .jt-loops-outside").count() == 6 * 6 - 4 * 5
 
 

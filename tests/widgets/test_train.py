@@ -160,6 +160,28 @@ def test_the_scheduler_moves_the_learning_rate_that_is_shown():
     assert [panel.step()["lr"] for _ in range(3)] == [0.4, 0.2, 0.1]
 
 
+def test_a_scheduler_that_asks_for_the_loss_is_told_it():
+    net = network()
+    optimizer = jt.optim.SGD(net.parameters(), lr=0.4)
+    scheduler = jt.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, factor=0.5)
+    panel = train_panel(net, optimizer, lambda net, x, y: net(x).mean() * 0 + 1, batches(), scheduler=scheduler)
+
+    assert [panel.step()["lr"] for _ in range(4)] == [0.4, 0.4, 0.2, 0.1]
+
+
+def test_a_step_counts_though_its_scheduler_raises():
+    class Broken:
+        def step(self):
+            raise KeyError("mine")
+
+    panel = panel_of(scheduler=Broken())
+
+    with pytest.raises(KeyError, match="mine"):
+        panel.step()
+
+    assert (panel.training.done, len(panel.training.rows), list(panel.training.kept)) == (1, 1, [1])
+
+
 # spikes
 
 
@@ -175,6 +197,13 @@ def test_the_scheduler_moves_the_learning_rate_that_is_shown():
         (3.1, [1.0] * 19 + [3.0], False),  # it stays up
         (3.0, [1.0] * 18 + [3.0, 3.1], False),
         (9.0, [1.0] * 19 + [3.0], True),  # it goes up further
+        (float("nan"), [1.0] * 19 + [float("nan")], False),  # training has diverged, one step ago
+        (float("inf"), ["nan"], False),
+        (float("nan"), [float("nan"), 1.0], True),
+        (3.1, [float("nan")] * 8, False),
+        (-1.0, [-5.0] * 20, True),
+        (-1.0, [-5.0] * 19 + [-1.1], False),  # it stays up
+        (3, [1] * 20, True),
     ],
 )
 def test_what_a_spike_is(loss, before, spike):
@@ -191,6 +220,26 @@ def test_a_loss_that_is_no_number_is_a_spike_and_travels():
     json.dumps(sent, allow_nan=False)
     assert "nan" in repr(panel)
     panel.picture_svg()
+
+
+def test_of_a_training_that_diverges_the_first_step_is_the_spike_and_stays():
+    factors = iter([1.0, *[float("nan")] * 6])
+    panel = panel_of(loss=lambda net, x, y: cross_entropy(net, x, y) * next(factors), keep=2)
+
+    spikes = [row["step"] for row in [panel.step() for _ in range(7)] if row["spike"]]
+
+    assert spikes == [2]
+    assert list(panel.training.kept) == [2, 6, 7]
+
+
+def test_a_loss_is_compared_with_those_right_before_it_though_rows_were_thinned():
+    factors = iter([9.0] * 20 + [1.0] * 20 + [3.0])
+    panel = panel_of(loss=lambda net, x, y: net(x).mean() * 0 + next(factors))
+    for _ in range(40):
+        panel.step()
+    panel.training.rows = panel.training.rows[:18] + panel.training.rows[-2:]
+
+    assert panel.step()["spike"]
 
 
 # the loop
@@ -402,12 +451,31 @@ def test_kept_steps_are_bounded_and_spikes_stay():
 
 def test_of_many_spikes_the_highest_stay():
     panel = panel_of(keep=2)
-    for loss in (9.0, 3.0, 8.0, "nan", 1.0):
+    for loss in (9.0, 3.0, "nan", 8.0, "nan", "inf", 1.0):
         panel.step()
         panel.training.rows[-1].update(spike=True, loss=loss)
     panel.step()
 
-    assert [step for step in panel.training.kept if panel.training.rows[step - 1]["spike"]] == [1, 4]
+    assert [step for step in panel.training.kept if panel.training.rows[step - 1]["spike"]] == [3, 5]
+
+
+def test_a_row_that_comes_while_others_are_told_is_told_next():
+    panel = panel_of()
+    sent, waiting = sent_by(panel), []
+
+    class Rows(list):
+        def __iter__(self):
+            yield from super().__iter__()
+            if waiting:
+                waiting.pop()()
+
+    panel.training.step()
+    panel.training.rows = Rows(panel.training.rows)
+    waiting.append(panel.training.step)
+    panel.loop.pause()
+    panel.loop.pause()
+
+    assert [[row["step"] for row in news["rows"]] for news in sent] == [[1], [2]]
 
 
 def test_kept_steps_are_bounded_by_their_bytes():
@@ -558,6 +626,30 @@ def test_a_saved_page_cannot_train(page_of, trained):
     assert page.get_by_role("button", name="Pause").is_disabled()
 
 
+def test_keys_that_train_do_nothing_on_a_saved_page(page_of, trained):
+    page = page_of(trained)
+    page.locator(".jt-body").focus()
+
+    page.keyboard.press("Space")
+    page.keyboard.press("s")
+    still(page)
+
+    assert page.locator(".jt-plot-bar [role=status]").inner_text() == ""
+
+
+def test_a_spike_that_a_log_scale_has_no_place_for_stands_at_its_foot(page_of, trained):
+    trained.training.rows[9].update(loss=-1.0, spike=True)
+    page = page_of(trained)
+    page.locator(".jt-body").focus()
+
+    page.keyboard.press("l")
+    still(page)
+
+    marks = page.locator(".jt-plot-spike")
+    assert marks.count() >= 2
+    assert all(re.fullmatch(r"[Mmlz\d. -]+", mark.get_attribute("d")) for mark in marks.all())
+
+
 def test_a_click_on_the_curve_goes_to_the_nearest_step(page_of, trained):
     page = page_of(trained)
     axis = page.locator(".jt-plot .jt-plot-axis").first.bounding_box()
@@ -614,6 +706,42 @@ def test_one_click_makes_one_step_and_a_held_key_no_more(live, trained):
         still(page)
     page.keyboard.up("s")
     assert trained.training.done == 34
+
+
+def test_the_button_that_has_focus_keeps_it_when_a_step_comes(live, trained):
+    page = live(trained)
+    page.get_by_role("button", name="Open it as a tape").focus()
+
+    page.keyboard.press("s")
+    page.locator(".jt-plot-detail strong", has_text="Step 31").wait_for()
+    still(page)
+
+    assert page.evaluate("document.activeElement.textContent") == "Open it as a tape"
+
+
+def test_the_last_tape_that_was_asked_for_is_opened_once(live, trained):
+    page = live(trained)
+    page.locator(".jt-body").focus()
+
+    for key in ("End", "Enter", "ArrowLeft", "Enter", "Enter"):
+        page.keyboard.press(key)
+    page.locator(".jt-plot-inner .jt-tape").wait_for()
+    still(page)
+
+    assert page.locator(".jt-plot-inner > p").all_inner_texts() == ["Step 29: forward and backward Close"]
+    assert page.locator(".jt-plot-inner .jt-tape").count() == 1
+
+
+def test_a_damaged_tape_is_refused_in_words(live, trained, monkeypatch):
+    answer = trained.answer
+    damage = lambda message: answer(message) | ({"document": "AAAA"} if message["do"] == "tape" else {})  # noqa: E731
+    monkeypatch.setattr(trained, "answer", damage)
+    page = live(trained)
+    page.get_by_role("button", name="Open it as a tape").click()
+
+    page.locator(".jt-plot-bar [role=status]", has_text="damaged").wait_for()
+
+    assert not page.locator(".jt-plot-inner").is_visible()
 
 
 def test_what_a_pointer_is_on_stays_until_it_is_up(live, trained):
@@ -727,6 +855,9 @@ def test_a_batch_counts_as_often_as_it_has_examples():
     ("settings", "words"),
     [
         ({"validation": 3}, "validation yields batches; found int"),
+        ({"validation": (b for b in [])}, "found generator. Try: a DataLoader or a list, which begin anew"),
+        ({"scheduler": 3}, r"a scheduler has a method step\(\), or step\(loss\); found 3"),
+        ({"scheduler": SimpleNamespace(step=lambda a, b: None)}, "a scheduler has a method step"),
         ({"accuracy": right}, "accuracy is a function for the batches of validation"),
         ({"validation": [], "accuracy": 5}, "accuracy is a function for the batches of validation"),
     ],

@@ -13,6 +13,7 @@ from typing import Any
 
 import jt_edu as jt
 from jt_edu.base.errors import ArgumentError
+from jt_edu.base.plural import plural
 from jt_edu.introspect.explain import planned
 from jt_edu.introspect.syntax import classes
 from jt_edu.lens.isolated_run import check_vars, initialize_parameters
@@ -94,5 +95,5 @@ def step_kernel(*wanted: jt.Var, kernel: int = 0, steps: int = MOST, **state: An
 
 def _extent(steps: Steps) -> str:
     if steps.complete:
-        return f"all {len(steps.moments):,} steps"
+        return f"all {plural(len(steps.moments), 'step')}"
     return f"the first {len(steps.moments):,} steps of about {steps.estimated_steps:,}"

@@ -103,11 +103,11 @@ def train_panel(
     Args:
         model: a module; its ReLU modules are watched for dead units.
         optimizer: one that moves its parameters. Of an LBFGS only the loss is known.
-        loss: called for each batch, as `lambda net, x, y: cross_entropy_loss(net(x), y)` is; returns one number.
-        batches, validation: a DataLoader or a list each. The loss of `validation` is measured after each epoch.
-        scheduler: its `step()` is called after each step.
-        keep, keep_bytes: how many last steps, and spikes, can be opened as a tape, and what they may take together.
-        accuracy: called for these as `loss` is, as is `lambda net, x, y: (net(x).argmax(1) == y).float().mean()`.
+        loss: called as `loss(model, *batch)`; returns one number. `lambda net, x, y: cross_entropy_loss(net(x), y)`.
+        batches, validation: a DataLoader or a list each. After each epoch the loss on `validation` is measured.
+        scheduler: its `step()` is called after each step, with the loss if it asks for one.
+        keep, keep_bytes: how many of the last steps and spikes can be opened as a tape, and how large they may be.
+        accuracy: called as `loss` is, on `validation`. `lambda net, x, y: (net(x).argmax(1) == y).float().mean()`.
 
     Example:
         >>> import jt_edu as jt

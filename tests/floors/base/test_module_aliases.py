@@ -69,7 +69,7 @@ ARE_TOLD = {
     "from jt_edu.distributions.normal import Normal": "jt offers no distributions. Try: jt.normal",
     "import jt_edu.distributions": "jt offers no distributions. Try: jt.normal",
     "import jt_edu.cuda.amp": "jt offers no cuda. Try: leaving it out",
-    "from jt_edu.utils.tensorboard import SummaryWriter": "jt offers no tensorboard. Try: jt_widgets.train",
+    "from jt_edu.utils.tensorboard import SummaryWriter": "jt offers no tensorboard. Try: jt_widgets.train_panel",
     "from jt_edu import sofmax": "jt offers no sofmax. Try: jt.softmax",
     "from jt_edu.nn import Conv2dd": "jt.nn offers no Conv2dd. Try: jt.nn.Conv2d",
     "from jt_edu.nn.functional import sofmax": "jt.nn.functional offers no sofmax. Try: jt.nn.functional.softmax",

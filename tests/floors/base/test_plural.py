@@ -15,6 +15,9 @@ from jt_exercises.verdict import RefusedError, exercise
         ("21 channels, 0.1 rows, 2,1 ranks, 1-1 axes", "21 channels, 0.1 rows, 2,1 ranks, 1-1 axes"),
         ("rank 1 calls allreduce, axis 1 takes both", "rank 1 calls allreduce, axis 1 takes both"),
         ("1 batches of 1 classes", "1 batch of 1 class"),
+        ("'run 1 samples.npz' has 1 samples", "'run 1 samples.npz' has 1 sample"),
+        ("found ['1 rows', \"1 rows\", b'1 rows'] in `1 rows`", "found ['1 rows', \"1 rows\", b'1 rows'] in `1 rows`"),
+        ("the layer's 1 channels, the axis's 1 rows", "the layer's 1 channel, the axis's 1 row"),
     ],
 )
 def test_a_text_has_the_singular_after_a_one_and_nowhere_else(text, said):
@@ -38,6 +41,15 @@ def test_errors_have_the_singular(call, words):
         call()
 
     assert words in str(caught.value)
+
+
+def test_so_have_the_texts_that_count_things():
+    one = jt.nn.PReLU()
+    with jt.trace() as traced:
+        (jt.ones(2) + 1).sync()
+
+    assert repr(jt.optim.SGD(one.parameters(), 0.1)).startswith("SGD(1 parameter, ")
+    assert "\n1 kernel, " in repr(traced)
 
 
 def test_so_have_verdicts():

@@ -13,4 +13,4 @@ def test_a_trace_shows_whole_names_however_long():
     assert head.split() == ["nodes", "ms", "kB", "compiled", "kernel"]
     assert [row.split()[-1] for row in rows] == [k.name for k in t.kernels]
     assert max(len(k.name) for k in t.kernels) > 27
-    assert total.startswith(f"{len(t.kernels)} kernels, ")
+    assert total.startswith(f"{len(t.kernels)} kernel")

@@ -1,11 +1,13 @@
 """What a learner reads of an error: their own lines, then the sentence; the calls inside jt_edu on request."""
 
 import io
+import json
 import logging
 import re
 import subprocess
 import sys
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
@@ -13,7 +15,8 @@ import pytest
 import jt_edu as jt
 from jt_edu import nn
 from jt_edu.base.errors import ArgumentError, JtError, ShapeError
-from jt_edu.base.tracebacks import HOME
+from jt_edu.base.plural import plural
+from jt_edu.base.tracebacks import HOME, is_learners
 
 HIDDEN = re.compile(r'hidden: \d+ calls? inside jt_edu; jt\.flags\.tracebacks = "full" shows everything')
 PROGRAM = """
@@ -160,12 +163,59 @@ def test_the_learners_lines_further_in_are_shown_too():
     assert told(error).splitlines()[-3:-1] == ["ZeroDivisionError: division by zero", "  in Sequential > 1 Mine"]
 
 
-@pytest.mark.parametrize(("kind", "frames"), [(ShapeError, 0), (TypeError, 1)])
-def test_without_a_line_of_the_learners_our_errors_are_a_sentence_and_pythons_stay_whole(kind, frames):
-    """An error of Python's is a mistake of ours then: whoever reports it needs to see where."""
-    error = kind("asked").with_traceback(innermost(raised(wrong)))
+@pytest.mark.parametrize(
+    ("function", "args", "kind", "frames"),
+    [(jt.matmul, (jt.ones(2, 3), jt.ones(2, 3)), ShapeError, []), (plural, ("x", "y"), ValueError, ["run", "plural"])],
+)
+def test_without_a_line_of_the_learners_our_errors_are_a_sentence_and_pythons_stay_whole(function, args, kind, frames):
+    """An error of Python's is a mistake of ours then: whoever reports it needs to see where, in a thread as well."""
+    with ThreadPoolExecutor() as threads:
+        error = threads.submit(function, *args).exception()
 
-    assert len(functions_in(told(error))) == frames
+    assert type(error) is kind
+    assert functions_in(told(error)) == frames
+
+
+def test_a_traceback_without_ours_is_whole_though_the_learner_has_no_line_in_it():
+    with ThreadPoolExecutor() as threads:
+        error = threads.submit(json.loads, "{").exception()
+
+    assert functions_in(told(error))[:2] == ["run", "loads"]
+
+
+def test_a_module_of_ours_that_the_learner_runs_by_name_shows_its_lines():
+    """As `python -m jt_edu.test.test_resnet` does."""
+    source = "import jt_edu as jt\ndef step():\n    jt.matmul(jt.ones(2, 3), jt.ones(2, 3))\n"
+    ours = compile(source + "step()", HOME + "test/test_resnet.py", "exec")
+
+    with ThreadPoolExecutor() as threads:
+        error = threads.submit(exec, ours, {"__name__": "__main__"}).exception()
+
+    assert functions_in(told(error)) == ["run", "module", "step"]
+
+
+def test_what_runs_a_script_for_the_learner_is_hidden(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text("import jt_edu as jt\njt.ones(2) + jt.ones(3)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "jt_edu.run", script], capture_output=True, text=True, timeout=600, check=False
+    )
+
+    assert str(script) in done.stderr
+    assert HOME not in done.stderr
+
+
+def test_a_traceback_can_be_made_with_the_names_that_python_documents():
+    error = raised(wrong)
+
+    named = {"exc_type": type(error), "exc_value": error, "exc_traceback": error.__traceback__}
+    text = "".join(traceback.TracebackException(**named, limit=None).format())
+
+    assert text == told(error)
+
+
+def test_a_folder_of_the_learners_may_be_called_as_our_widgets_are():
+    assert is_learners("/course/jt_widgets/train.py")
 
 
 def test_an_error_that_has_nothing_to_do_with_us_is_written_as_ever():

@@ -1,4 +1,4 @@
-"""The recipe that PyTorch's users know runs as a script with jt in place of torch; `out=` is the answer."""
+"""The recipe that PyTorch's users know runs as a script with jt instead of torch; `out=` is the answer."""
 
 import re
 import subprocess

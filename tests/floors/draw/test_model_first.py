@@ -52,6 +52,15 @@ def test_data_that_is_cast_and_scaled_is_one_box_too_and_has_the_name_of_the_dat
     assert {card.kind for card in seen.cards.values()} & {"source"} == set()
 
 
+@pytest.mark.parametrize("make", [lambda: jt.array([[[[0.0, 1.0]]]]), lambda: jt.randn(1, 1, 1, 2)])
+def test_what_the_learner_computes_of_an_input_is_shown(make):
+    net, pixels = CNN(), make()
+    bright = pixels.exp()
+    seen = view(jt.document(net(bright / 2)))
+
+    assert "exp" in {op for _, _, op in cards(seen)}
+
+
 def test_parameters_and_statistics_that_were_never_computed_are_chips():
     net = CNN()
     net.eval()

@@ -1,4 +1,4 @@
-"""Edits: a learner's text in place of a kernel's own, tried elsewhere, run until it is reverted."""
+"""Edits: a learner's text instead of a kernel's own, tried elsewhere, run until it is reverted."""
 
 import gc
 import re

@@ -98,6 +98,18 @@ def test_indices_are_given_as_an_array_and_several_inputs_one_by_one():
     assert len(jt.summary(nn.LSTM(3, 4), (5, 1, 3)).rows[0].shapes) == 3  # the output, and both states
 
 
+def test_a_shape_may_be_made_of_numpys_integers():
+    assert jt.summary(nn.Linear(3, 4), (np.int64(2), np.int32(3))).rows[0].shapes == ((2, 4),)
+
+
+def test_a_layer_whose_name_has_a_slash_has_its_operations():
+    assert row(jt.summary(nn.Sequential({"a/b": nn.ReLU()}), (2, 3)), "a/b").operations == 6
+
+
+def test_one_parameter_is_told_in_the_singular():
+    assert "1 parameter, 1 of them trained" in repr(jt.summary(nn.PReLU()))
+
+
 def test_without_a_shape_only_what_the_layers_hold_is_told():
     table = jt.summary(nn.Sequential(nn.Linear(4, 2), nn.ReLU()))
 
@@ -130,6 +142,7 @@ def test_a_notebook_shows_a_table_with_a_row_for_each_layer():
     [
         (lambda: jt.summary(3), "takes a module, and the shapes of its inputs; found 3"),
         (lambda: jt.summary(nn.Linear(4, 2), 1, 4), r"one tuple; found 1\. Try: jt\.summary\(net, \(1, 64\)\)"),
+        (lambda: jt.summary(nn.Linear(4, 2), np.int64(1), 4), "one tuple"),
         (lambda: jt.summary(nn.Linear(4, 2), (-1, 4)), "-1"),
         (lambda: jt.summary(nn.Linear(4, 2), "x"), "'x'"),
         (lambda: jt.summary(nn.Linear), "takes a module"),

@@ -393,6 +393,14 @@ def test_an_unfinished_source_has_colours_as_far_as_it_can_be_read():
     assert (1, 0, 3, "k") in classes("def kernel(lo, hi:\n    x = (")
 
 
+def test_a_text_with_values_in_it_is_a_string_from_its_first_letter_to_its_last():
+    """Python 3.12 and later read it in parts."""
+    spans = [span for span in classes('f"a{b}c"\n') if span[3] == "s"]
+
+    assert (spans[0][1], spans[-1][2]) == (0, 8)
+    assert len({column for _, begin, end, _ in spans for column in range(begin, end)}) >= len('f"ac"')
+
+
 def test_a_text_over_several_lines_has_its_colour_in_each_of_them():
     found = classes('"""A docstring.\n\n    More.\n"""\nx = 1\n')
 

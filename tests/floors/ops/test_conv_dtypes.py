@@ -1,4 +1,4 @@
-"""Convolutions of other numbers than float32: halves, complex ones, and one number in place of an array."""
+"""Convolutions of other numbers than float32: halves, complex ones, and one number instead of an array."""
 
 import numpy as np
 import pytest

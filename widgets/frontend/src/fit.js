@@ -13,7 +13,7 @@ import { grouped } from "./numbers.js";
 /** How many of a kind a view can draw; of the rest, a million. @type {Record<string, number>} */
 export const MOST = {
     nodes: 20_000, kernels: 5_000, edges: 100_000, inputs: 5_000, passes: 50, steps: 50_000, codes: 4e6, numbers: 4e6,
-    memory: 100_000, arrays: 20_000,
+    memory: 100_000, arrays: 20_000, cells: 20_000,
 };
 
 /** @type {Record<string, (value: any) => boolean>} */
@@ -25,6 +25,7 @@ const TYPES = {
     pair: (value) => value?.length === 2 && [0, 1].every((k) => Number.isInteger(value[k]) && value[k] >= 0),
     figure: (value) => typeof value === "number" || value === null || /^(nan|-?inf)$/.test(value),
     cell: (value) => Object(value) !== value, // a number, or words for what has no number of its own
+    whole: (value) => Number.isSafeInteger(value) && value >= 0,
     id: Number.isFinite, // and then that it is there
 };
 
@@ -57,9 +58,9 @@ const LOOPS = {
     lines: ["pair"],
     arrays: [of({ string: "name role dtype", number: "node shape[]", pair: "corner size block" })],
 };
-const PLANES = of({ number: "shape[]", figure: "values[]" });
+const PLANES = of({ whole: "shape[]", figure: "values[]" });
 const WINDOW = {
-    ...of({ string: "reducer", number: "stride[] padding[] dilation[] out[] points[]" }), image: PLANES,
+    ...of({ string: "reducer", whole: "stride[] padding[] dilation[] out[]", number: "points[]" }), image: PLANES,
 };
 const ROW = of({ number: "step epoch ms", figure: "loss lr gradient[] ratio[] dead[]", boolean: "spike" });
 const TRAIN = {
@@ -121,7 +122,10 @@ export function fit(page) {
     }
     if (page.loops) walk(page.loops);
     const sliding = page.loops?.window;
-    if (sliding) look(sliding, sliding.weights ? { ...WINDOW, weights: PLANES } : WINDOW, "document.loops.window", ids);
+    if (sliding) {
+        look(sliding, sliding.weights ? { ...WINDOW, weights: PLANES } : WINDOW, "document.loops.window", ids);
+        slide(sliding);
+    }
     const other = page.roofline?.ways.unfused;
     if (other) look(other, ROOF, "document.roofline.ways.unfused", ids);
     if (page.lifetimes?.unfused) look(page.lifetimes.unfused, LIFETIMES, "document.lifetimes.unfused", ids);
@@ -187,6 +191,25 @@ function walk({ codes, numbers, names, arrays }) {
 }
 
 /**
+ * A window is drawn as tables with a cell for each number: planes have the numbers that they name, and cells are few.
+ * @param {{image: any, weights: any, out: number[], padding: number[], points: number[]}} window
+ */
+function slide({ image, weights, out, padding, points }) {
+    const area = (/** @type {number[]} */ sides) => sides.reduce((a, b) => a * b, 1);
+    const planes = [image, weights].filter(Boolean);
+    const even = planes.every(({ shape, values }) => shape.length === 3 && area(shape) === values.length);
+    if (!even || out.length < 2 || padding.length !== 2) {
+        throw new Error("This page is damaged: the sizes of its window do not fit its numbers. Record it again.");
+    }
+    let [, high, wide] = image.shape;
+    for (let k = 0; k + 4 < points.length; k += 5) {
+        [high, wide] = [Math.max(high, points[k + 2] + 1), Math.max(wide, points[k + 3] + 1)];
+    }
+    const most = Math.max(area(out), (padding[0] + high) * (padding[1] + wide));
+    if (most > MOST.cells) throw tooMany(most, "cells in its window", MOST.cells);
+}
+
+/**
  * The plan of a dict: names of its keys by type; "[]" for a list of it, "?" for what may be null or absent.
  * @param {Record<string, string>} names
  * @returns {Record<string, Plan>}
@@ -222,6 +245,7 @@ function tooMany(found, what, most) {
  */
 function wrong(where, wanted, found) {
     const shown = (JSON.stringify(found) ?? "nothing").slice(0, 60);
-    const words = { pair: "list of two whole numbers", figure: "number", cell: "number" }[wanted] ?? wanted;
+    const named = { pair: "list of two whole numbers", figure: "number", cell: "number", whole: "whole number" };
+    const words = /** @type {Record<string, string>} */ (named)[wanted] ?? wanted;
     return new Error(`This page is damaged: ${where} should be a ${words}, and is ${shown}.`);
 }

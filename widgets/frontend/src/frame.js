@@ -73,7 +73,7 @@ export class Frame {
     }
 
     /**
-     * The table in place of the body, or the body again.
+     * The table instead of the body, or the body again.
      * @param {boolean} on
      */
     showTable(on) {
@@ -128,7 +128,7 @@ export class Frame {
     }
 
     /**
-     * A sentence in place of the view.
+     * A sentence instead of the view.
      * @param {string} words
      */
     trouble(words) {

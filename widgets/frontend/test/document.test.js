@@ -22,6 +22,10 @@ const value = { shape: [1, 1], block: [0, 1], exact: true, count: 2, dtype: "flo
 const loops = {
     codes: [5, 0, 1, 0], numbers: [1], names: ["i"], source: "", key: "k", classes: [], lines: [], arrays: [],
 };
+const slides = (more) => ({
+    reducer: "maximum", stride: [1, 1], padding: [0, 0], dilation: [1, 1], out: [1, 1, 1], points: [0, 0, 0, 0, 0],
+    image: { shape: [1, 1, 1], values: [1] }, weights: null, ...more,
+});
 const roof = { ways: { fused: [], unfused: null }, machine: { bandwidth: 1, flops: 1 } };
 const lives = { peak: 1, predicted_peak: 1, height: 1, alive: [], starts: [], arrays: [] };
 const bytes = (value) => gzipSync(typeof value === "string" ? value : JSON.stringify(value));
@@ -55,6 +59,7 @@ test("a page that unpacks to too much is stopped while it unpacks", async () => 
 
 test("steps of a kernel that come out even are taken", () => {
     assert.equal(check(page({ loops }), new Float32Array()).loops.names[0], "i");
+    assert.ok(check(page({ loops: { ...loops, window: slides() } }), new Float32Array()).loops.window);
     assert.throws(() => check(page({ loops: { ...loops, names: [] } }), new Float32Array()), /come out even/);
 });
 
@@ -86,6 +91,11 @@ test("any one wrong value is named with its place", () => {
         [page({ lifetimes: 3 }), /document.lifetimes should be a dict, and is 3/],
         [page({ loops: { ...loops, codes: [1, 1e9, 1] } }), /steps of its kernel do not come out even/],
         [page({ loops: { ...loops, codes: [1, 0, 1, 7] } }), /steps of its kernel do not come out even/],
+        [page({ loops: { ...loops, window: slides({ out: [1, 30_000, 30_000] }) } }), /has 900,000,000 cells/],
+        [page({ loops: { ...loops, window: slides({ padding: [1e9, 0] }) } }), /a view draws at most 20,000/],
+        [page({ loops: { ...loops, window: slides({ points: [0, 0, 1e9, 0, 0] }) } }), /cells in its window/],
+        [page({ loops: { ...loops, window: slides({ out: [1, 0.5, 1] }) } }), /should be a whole number/],
+        [page({ loops: { ...loops, window: slides({ image: { shape: [1, 9, 1], values: [] } }) } }), /do not fit its/],
         [page({}, { outputs: [5] }), /names node #5/],
         [page({}, { nodes: Array.from({ length: MOST.nodes + 1 }) }), /20,001 nodes; a view draws at most 20,000/],
     ];

@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { evenly, gathered, isStopped, joined, said, sectionOf, smoothed, tableOf } from "../src/views/train/model.js";
+import {
+    evenly, gathered, isBehind, isStopped, joined, said, sectionOf, smoothed, tableOf,
+} from "../src/views/train/model.js";
 
 const STATUS = {
     done: 0, planned: 0, running: false, paused: false, left_ms: null, kept: [], kept_bytes: 0, thinned: 0,
@@ -24,6 +26,16 @@ test("rows that came before are not taken twice", () => {
 
     assert.deepEqual(now.rows.map((one) => one.step), [1, 2, 3]);
     assert.equal(now.status.done, 3);
+});
+
+test("rows are asked for where some are missing, or where Python has thinned the older ones", () => {
+    const known = section([row(1)]);
+    const news = (rows, thinned = 0) => ({ rows, units: [], status: { ...STATUS, thinned } });
+
+    assert.equal(isBehind(known, news([row(2)])), false);
+    assert.equal(isBehind(known, news([])), false);
+    assert.equal(isBehind(known, news([row(3)])), true);
+    assert.equal(isBehind(known, news([row(2)], 1)), true);
 });
 
 test("at most six of many are shown, the first and the last among them", () => {

@@ -19,7 +19,7 @@ import { clamp, grouped, numberText } from "../numbers.js";
 import { framed } from "../tables.js";
 import { grid, shortText } from "./loops/grid.js";
 import { elementText, Loops } from "./loops/model.js";
-import { Window } from "./loops/window.js";
+import { SlidingWindow } from "./loops/window.js";
 import "./loops/loops.css";
 
 const PACE = 350; // milliseconds a step
@@ -59,7 +59,7 @@ class Stepper {
         this.sentence = h("p", "jt-loops-sentence");
         this.values = h("div", "jt-loops-values");
         this.grids = h("div", "jt-loops-grids");
-        this.window = told.window ? new Window(told.window, context.say) : null;
+        this.window = told.window ? new SlidingWindow(told.window, context.say) : null;
         this.build();
         context.bus.on((selection) => this.hear(selection));
         if (this.last >= 0) this.paint();

@@ -8,9 +8,9 @@
 // Python sends rows as they come. A step that it still keeps can be opened as a tape, below the charts. Numbers are
 // those of Python; here they are drawn.
 
-/** @import { Context, Drawn, Message, ViewKind } from "../types.js" */
+/** @import { Context, Drawn, Message, Page, ViewKind } from "../types.js" */
 /** @import { Axis, Plot, Point } from "../chart.js" */
-/** @import { Mark, Row, Section, Status } from "./train/model.js" */
+/** @import { Mark, News, Row, Section, Status } from "./train/model.js" */
 
 import { axis, line, plot, thinned } from "../chart.js";
 import { alone, button, isWritten, named, textOf } from "../controls.js";
@@ -21,7 +21,7 @@ import { tape } from "./tape.js";
 import { keptText, legend, spikeAt, spikeMark, upwards } from "./train/parts.js";
 import { Layers } from "./train/layers.js";
 import { Look } from "./train/look.js";
-import { evenly, gathered, isStopped, joined, said, sectionOf, tableOf } from "./train/model.js";
+import { evenly, gathered, isBehind, isStopped, joined, said, sectionOf, tableOf } from "./train/model.js";
 
 const HEIGHT = { loss: 230, other: 200 };
 const APART = 11; // pixels between two marks of spikes
@@ -49,6 +49,7 @@ class Panel {
     timer = 0;
     held = false; // a pointer is down: what it is on must stay until it is up
     stepping = false;
+    wish = 0; // which tape is wanted: the number of times that one was opened or shut
     /** @type {Drawn | null} */
     tape = null;
     /** @type {Plot[]} */
@@ -68,7 +69,10 @@ class Panel {
         this.look = new Look(context.state, () => this.redraw());
         this.loss = h("div");
         this.charts = h("div", "jt-plot-panels");
-        this.detail = h("p", "jt-plot-detail");
+        this.opener = button("", "forward and backward of this step (Enter)", () => void this.open());
+        this.about = [h("span"), h("span", "jt-soft")];
+        this.detail = h("p", { class: "jt-plot-detail", hidden: true },
+            this.about[0], " ", this.opener, h("br"), this.about[1]);
         this.inner = h("div", { class: "jt-plot-inner", hidden: true });
         this.layers = new Layers(context, () => this.train, () => this.redraw());
         clear(context.root).append(this.bar, this.look.element, this.loss, this.detail, this.charts, this.inner);
@@ -105,7 +109,7 @@ class Panel {
         clearTimeout(this.timer);
         this.watch.disconnect();
         this.sight.disconnect();
-        this.tape?.close?.();
+        this.shut();
         cancelAnimationFrame(this.frame);
     }
 
@@ -126,7 +130,7 @@ class Panel {
 
     /** One step for one click: the next click counts when Python has answered this one. */
     async oneStep() {
-        if (this.stepping) return;
+        if (this.stepping || this.one.disabled) return;
         this.stepping = true;
         await this.ask({ do: "step" });
         this.stepping = false;
@@ -142,13 +146,14 @@ class Panel {
     /** @param {Message} message */
     hear(message) {
         if (!Array.isArray(message.rows)) return;
-        const missed = message.rows.length && message.rows[0].step > (this.train.rows.at(-1)?.step ?? 0) + 1;
-        if (missed) void this.ask({ do: "rows" });
-        this.train = joined(this.train, /** @type {any} */ (message));
+        const news = /** @type {News} */ (/** @type {unknown} */ (message));
+        if (isBehind(this.train, news)) void this.ask({ do: "rows" });
+        this.train = joined(this.train, news);
         this.later();
     }
 
     toggle() {
+        if (this.pause.disabled) return;
         void this.ask({ do: this.train.status.paused ? "resume" : "pause" }).then(() => this.lookAgain());
     }
 
@@ -156,13 +161,27 @@ class Panel {
     async open() {
         const step = this.step()?.step;
         if (!step || !this.train.status.kept.includes(step)) return;
+        const wish = (this.wish += 1);
         const reply = await this.ask({ do: "tape", step });
         if (!reply?.document) return;
+        try {
+            const page = await decode(fromBase64(reply.document), fromBase64(reply.blocks));
+            if (wish === this.wish) this.put(step, page); // else another one was asked for, or none any more
+        } catch (error) {
+            this.shut();
+            this.trouble.replaceChildren(textOf(error));
+        }
+    }
+
+    /**
+     * @param {number} step
+     * @param {Page} page its tape
+     */
+    put(step, page) {
         this.shut();
         this.inner.hidden = false;
         const [root, shut] = [h("div"), button("Close", "without the tape (Esc)", () => this.shut())];
         this.inner.append(named(`Step ${step}: forward and backward `, shut), root);
-        const page = await decode(fromBase64(reply.document), fromBase64(reply.blocks));
         this.tape = tape.draw({ ...this.contextOf(step), page, root });
         const { root: scroller } = this.context;
         scroller.scrollTop += this.inner.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
@@ -176,6 +195,7 @@ class Panel {
     }
 
     shut() {
+        this.wish += 1;
         this.tape?.close?.();
         this.tape = null;
         clear(this.inner).hidden = true;
@@ -358,13 +378,15 @@ class Panel {
         const kept = status.kept.includes(row.step);
         const gone = row.spike ? "This spike's batch and parameters" : "Its parameters";
         const words = kept ? "Open it as a tape" : `${gone} are not kept any more`;
-        const opener = button(words, "forward and backward of this step (Enter)", () => void this.open());
-        opener.disabled = !kept || !this.context.live;
+        this.opener.textContent = words;
+        this.opener.disabled = !kept || !this.context.live;
         const thinned = status.thinned ? " Of older steps some are left out." : "";
         const more = `${row.spike ? `${spike} ` : ""}${keptText(status)}${thinned}`;
         const facts = said(row).replace(/^[^,]*, /, "");
         const title = h("strong", {}, `Step ${row.step}`);
-        clear(this.detail).append(title, " ", facts, " ", opener, h("br"), h("span", "jt-soft", more));
+        this.about[0].replaceChildren(title, " ", facts);
+        this.about[1].textContent = more;
+        this.detail.hidden = false;
     }
 }
 

@@ -26,8 +26,9 @@ export class Lines {
         this.bus = bus;
         this.asked = page.asked ?? [];
         this.rows = this.asked.map((one) => this.row(one));
-        const dear = this.asked.map((one) => this.cost(one)).sort((a, b) => b - a)[FEW] ?? -1;
-        this.few = this.asked.map((one) => this.cost(one) > dear);
+        const costs = this.asked.map((one) => this.cost(one));
+        const few = [...costs.keys()].sort((a, b) => costs[b] - costs[a]).slice(0, FEW); // of equal ones the first
+        this.few = costs.map((_, k) => few.includes(k));
         this.all = this.rows.length <= FEW;
         this.more = h("button", { class: "jt-button", type: "button", onclick: () => this.toggle() });
         this.element = h("div", "jt-explore-asked", this.answer(), this.rows, this.more);

@@ -1,4 +1,4 @@
-// Bar: the buttons above the sheet. Each does what a key does, which its title says: none is a Tab stop.
+// Bar: the buttons above the sheet. Each does what a key does, which its title says.
 
 import { button, press, textOf } from "../../controls.js";
 import { h } from "../../dom.js";

@@ -36,7 +36,7 @@ export class Camera {
     free = false;
     /** Whether all of it was asked for, although words are cut. */
     all = false;
-    /** The zoom from which all is shown in place of the width, and the smallest one that shows the width. */
+    /** The zoom from which all is shown instead of the width, and the smallest one that shows the width. */
     legible = [READABLE, READABLE];
     /** The smallest zoom, unless all of it needs a smaller one. */
     least = LEAST;
@@ -47,7 +47,7 @@ export class Camera {
     /** Of the drawing; `home` stands in the middle where it is too wide.
      * @type {{width: number, height: number, home?: number}} */
     size = { width: 1, height: 1 };
-    /** What a drag does in place of moving the sheet: it gets the points of the sheet that the drag goes through.
+    /** What a drag does instead of moving the sheet: it gets the points of the sheet that the drag goes through.
      * @type {((points: [number, number][], over: boolean) => void) | null} */
     lasso = null;
     /** Called whenever something else is seen. */

@@ -51,7 +51,7 @@ export class Guess {
         this.show();
     }
 
-    /** The rules by name, in place of a score. */
+    /** The rules by name, instead of a score. */
     rules() {
         this.stop();
         this.lens.ledger.rules();

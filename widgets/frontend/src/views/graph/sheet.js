@@ -15,7 +15,7 @@ import { width } from "../../graph/text.js";
 import { clear, h, s } from "../../dom.js";
 import { Camera, READABLE, TITLES } from "./camera.js";
 import { draw, markOf, put } from "./card.js";
-import { Map as Minimap } from "./map.js";
+import { Minimap } from "./minimap.js";
 import { namesOver } from "./names.js";
 import { frameOf, heads, keyOf, lineOf, rectangleOf } from "./pieces.js";
 import { arc } from "./shapes.js";

@@ -39,7 +39,7 @@ function failure({ error, line }) {
 /** @param {Edit} edit */
 function verdict({ agrees, installed }) {
     if (!agrees) return installed ? "Runs in the graph, and computes something else." : "It computes something else.";
-    return installed ? "Runs in the graph, in place of the original." : "It agrees with the original.";
+    return installed ? "Runs in the graph, instead of the original." : "It agrees with the original.";
 }
 
 /** @param {Edit} edit */

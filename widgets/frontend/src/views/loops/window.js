@@ -5,8 +5,8 @@
 //     [ . . . ]                    [ . . ]      [ . . ]
 //     place (0, 1) = 1 × 2 + 3 × -1 = -1
 //
-// Which numbers meet was read in Python off the index maps of the graph. Arrows move the place; stepping through the
-// kernel moves it along.
+// What a kernel does afterwards, such as dividing for an average, is not shown. Which numbers meet was read in Python
+// off the index maps of the graph. Arrows move the place; stepping through the kernel moves it along.
 
 /** @import { Figure } from "./model.js" */
 
@@ -17,6 +17,7 @@ import { shortText } from "./grid.js";
 
 const CHANNELS = 3; // of an image that are drawn
 const TERMS = 12; // of a sum that are written out
+/** @type {Record<string, string>} */
 const WORDS = { add: "sum", maximum: "largest", minimum: "smallest" };
 
 /**
@@ -26,7 +27,7 @@ const WORDS = { add: "sum", maximum: "largest", minimum: "smallest" };
  * @typedef {{channel: number, y: number, x: number, weight: number}} Point
  */
 
-export class Window {
+export class SlidingWindow {
     place = 0;
     channel = 0;
 
@@ -128,7 +129,8 @@ export class Window {
                 onmouseenter: () => on || this.show(place), onclick: () => this.show(place),
             }, value);
         }));
-        return table(`= result${this.channels > 1 ? `, channel ${this.channel}` : ""}`, rows);
+        const words = WORDS[this.told.reducer] ?? "result";
+        return table(`= ${words}${this.channels > 1 ? `, channel ${this.channel}` : ""}`, rows);
     }
 
     /**
@@ -170,7 +172,7 @@ export class Window {
             return weights ? `${pixel} × ${signed(weights.values[one.weight])}` : signed(pixel);
         });
         const all = words.join(reducer === "add" ? " + " : ", ") + (points.length > TERMS ? " …" : "");
-        const told = reducer === "add" ? all : `the ${WORDS[/** @type {"add"} */ (reducer)]} of ${all}`;
+        const told = reducer === "add" ? all : `the ${WORDS[reducer]} of ${all}`;
         const rest = more > 0 ? ` (${more} more channels are not drawn)` : "";
         const at = `place (${Math.floor(this.place / this.wide)}, ${this.place % this.wide})`;
         return `${at} = ${told} = ${numberText(this.value(points))}${rest}`;
@@ -208,7 +210,9 @@ export function seenBy(points) {
     const found = new Map();
     for (let k = 0; k + 4 < points.length; k += 5) {
         const [place, channel, y, x, weight] = points.slice(k, k + 5);
-        found.set(place, [...(found.get(place) ?? []), { channel, y, x, weight }]);
+        const seen = found.get(place) ?? [];
+        seen.push({ channel, y, x, weight });
+        found.set(place, seen);
     }
     return found;
 }

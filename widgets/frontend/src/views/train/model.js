@@ -15,6 +15,7 @@ import { millisText, numberText } from "../../numbers.js";
  * @typedef {{step: number, loss: Figure, accuracy: Figure}} Check what validation gave after a step
  * @typedef {{modules: string[], units: string[], rows: Row[], checks?: Check[], status: Status, spike: string,
  *     dead: string}} Section
+ * @typedef {{rows: Row[], status: Status, units: string[], checks?: Check[]}} News what comes while it trains
  * @typedef {readonly [number, Figure]} Mark a step and its number
  */
 
@@ -35,12 +36,22 @@ export function sectionOf(page) {
 /**
  * What is known after a message with new rows; a row that came before is not taken twice.
  * @param {Section} train
- * @param {{rows: Row[], status: Status, units: string[], checks?: Check[]}} message
+ * @param {News} news
  * @returns {Section}
  */
 export function joined(train, { rows, status, units, checks = train.checks }) {
     const last = train.rows.at(-1)?.step ?? 0;
     return { ...train, status, units, checks, rows: [...train.rows, ...rows.filter((row) => row.step > last)] };
+}
+
+/**
+ * Whether rows are to be asked for: some are missing, or older ones were thinned, which would grow here for ever.
+ * @param {Section} train
+ * @param {News} news
+ */
+export function isBehind({ rows, status }, news) {
+    const missed = news.rows.length > 0 && news.rows[0].step > (rows.at(-1)?.step ?? 0) + 1;
+    return missed || news.status.thinned !== status.thinned;
 }
 
 /**

@@ -21,7 +21,8 @@ const NEAR = 12; // pixels from a mark to a click that means it
  * @param {boolean} kept
  */
 export function spikeMark(plane, row, all, kept) {
-    const up = typeof row.loss === "number" ? plane.y(row.loss) : plane.box.top + 6;
+    const place = typeof row.loss === "number" ? plane.y(row.loss) : plane.box.top + 6;
+    const up = Number.isFinite(place) ? place : plane.box.bottom - 6; // a log scale has none for what is not above 0
     const more = all > 1 ? `, and ${count(all - 1, "spike")} beside it` : "";
     const opens = kept ? "a click opens its tape" : "its batch and parameters are not kept";
     const words = `spike in step ${row.step}: loss ${numberText(row.loss)}${more}; ${opens}`;

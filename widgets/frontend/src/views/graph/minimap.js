@@ -1,4 +1,4 @@
-// Map: where in a large drawing is the part that the window shows?
+// Minimap: where in a large drawing is the part that the window shows?
 //
 // It is there only where the window does not show all; a press or a drag on it moves the window. It repeats what the
 // sheet holds, so it is no Tab stop, and nothing to read aloud.
@@ -12,7 +12,7 @@ import { clamp } from "../../numbers.js";
 const WIDE = 150; // pixels, at most
 const HIGH = 130;
 
-export class Map {
+export class Minimap {
     /** @param {import("./camera.js").Camera} camera */
     constructor(camera) {
         this.camera = camera;

@@ -178,7 +178,8 @@ def _build(source: Source, name: str) -> tuple[Callable[..., None], bytes | None
     function = define(source, name)
     function.__qualname__ = f"kernel_{source.key}"  # the name of its machine code, which must be its own
     try:
-        return resolve_name("jt_edu.backends.numba_pipeline:build")(function, signature(source), source.apart)  # type: ignore[no-any-return]
+        build = resolve_name("jt_edu.backends.numba_pipeline:build")
+        return build(function, signature(source), source.apart, text=source.text)  # type: ignore[no-any-return]
     except Exception as error:
         raise KernelError(f"numba compiles {name}", f"{type(error).__name__}: {error}") from error
 
@@ -198,7 +199,8 @@ def _stamp() -> str:
     here = Path(__file__).parent
     imported = [f for folder in ("mathlib", "convolve", "matmul") for f in sorted((here / folder).glob("*.py"))]
     files = [
-        here / f"{name}.py" for name in ("code_loader", "cpython_entry", "epilogues", "numba_pipeline", "spin_wait")
+        here / f"{name}.py"
+        for name in ("code_loader", "cpython_entry", "epilogues", "numba_pipeline", "spin_wait", "text_to_llvm")
     ]
     files += [f for f in imported if f.stem not in _NOT_IMPORTED]
     parts = [

@@ -25,13 +25,17 @@ from typing import Any
 
 import numba
 from llvmlite import binding
-from numba.core import codegen, compiler
+from numba.core import codegen, compiler, config
+from numba.core.callconv import create_error_model
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu_options import FastMathOptions
 from numba.core.registry import cpu_target
 
-from jt_edu.backends import code_loader, cpython_entry
+from jt_edu.backends import code_loader, cpython_entry, text_to_llvm
 from jt_edu.backends.mathlib.rare_branch import into_loops
 
 WIDEST = '"prefer-vector-width"="512"'  # for some processors LLVM prefers half of it (decision 066)
+FASTMATH = FastMathOptions({"reassoc", "contract"})
 FLAGS = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
 
 
@@ -122,30 +126,59 @@ class _Allocating(_Kernel):
     library = _Long
 
 
-def build(function: Callable[..., None], signature: Any, apart: bool = False, write: Any = None) -> tuple[Any, Any]:
+def build(
+    function: Callable[..., None], signature: Any, apart: bool = False, write: Any = None, text: str = ""
+) -> tuple[Any, Any]:
     """Compile; what to call, and what `code_loader.thaw` makes the same of in another process (None: it cannot).
 
     `apart` promises that no array that is written overlaps another argument. With `write=cpython_entry.from_code` it is
-    to be called by machine code, and comes as an address.
+    to be called by machine code, and comes as an address. Numba's front end is spared the function if its `text` is
+    given and is what generated kernels are made of.
     """
     collecting = gc.isenabled()
     gc.disable()  # compiling makes many objects and no cycles to speak of; looking for them takes a fifth of the time
     try:
-        made = compiled(function, signature, apart)
+        made = straight(function, signature, apart, text) or compiled(function, signature, apart)
     finally:
         if collecting:
             gc.enable()
+    if isinstance(made, _Lean):
+        return _entered(made, made.name, signature.args, write)
     if not hasattr(made, "overloads"):  # NUMBA_DISABLE_JIT
         return function, None
     result = made.overloads[made.signatures[0]]
-    library, module, name = result.library, result.library._final_module, f"entry_{result.fndesc.mangled_name}"
-    text = (write or cpython_entry.from_python)(name, result.fndesc.llvm_func_name, result.fndesc.argtypes)
-    module.link_in(binding.parse_assembly(text))
-    frozen = code_loader.freeze(library.codegen._tm.emit_object(module), name, module)
-    call = code_loader.address_of(frozen) if write else code_loader.thaw(frozen)
+    call, frozen = _entered(result.library, result.fndesc.llvm_func_name, result.fndesc.argtypes, write)
+    library = result.library
     if consts := result.environment.consts:
         code_loader.remember(cpu_target.target_context.get_env_name(result.fndesc), result.environment)
     return call, None if result.reload_init or library.has_dynamic_globals or consts else frozen  # or only here
+
+
+def straight(function: Callable[..., None], signature: Any, apart: bool, text: str) -> Any:
+    """A finished library that holds the function, called by its own name; None if numba's front end has to read it."""
+    if not text or config.DISABLE_JIT or config.BOUNDSCHECK or "scratch" in function.__code__.co_names:
+        return None
+    target = cpu_target.target_context
+    target = text_to_llvm.prepared(target, fastmath=FASTMATH, error_model=create_error_model("numpy", target))
+    try:
+        entry, made = function.__name__, _by_blas(function)
+        module = text_to_llvm.write(text, entry, made, signature.args, target, apart)
+    except text_to_llvm.Foreign:
+        return None
+    library = _Lean(target.codegen(), made.__qualname__)
+    with global_compiler_lock:
+        library.add_ir_module(module)
+        library.finalize()
+    return library
+
+
+def _entered(library: Any, kernel: str, kinds: Any, write: Any) -> tuple[Any, bytes]:
+    """What to call, and what is kept of it."""
+    module, name = library._final_module, f"entry_{kernel}"
+    text = (write or cpython_entry.from_python)(name, kernel, kinds)
+    module.link_in(binding.parse_assembly(text))
+    frozen = code_loader.freeze(library.codegen._tm.emit_object(module), name, module)
+    return code_loader.address_of(frozen) if write else code_loader.thaw(frozen), frozen
 
 
 def compiled(function: Callable[..., None], signature: Any, apart: bool = False) -> Any:

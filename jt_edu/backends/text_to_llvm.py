@@ -1,12 +1,12 @@
 """Text to LLVM: how does a generated kernel become LLVM's language, without numba's front end?
 
-    numba    text -> bytecode -> numba IR -> 25 passes, types of all variables at once -> LLVM IR    40 ms, and 0.5 s once
-    here     text -> Python's own tree, statement by statement                        -> LLVM IR     4 ms
+    numba    text -> bytecode -> numba IR -> 25 passes, types of all variables at once -> LLVM IR
+    here     text -> Python's own tree, statement by statement                         -> LLVM IR
 
-Kernels say little: loops over `range`, sums of numbers, elements of arrays, functions of mathlib. The type of everything
-is known as soon as it is read, because a variable keeps the type of its first value. Each statement writes the
-instructions that numba would write for it; LLVM's passes, which decide how fast a kernel runs, are the same. Functions of
-mathlib write themselves (`lower`), here as in numba.
+Kernels say little: loops over `range`, sums of numbers, elements of arrays, functions of mathlib. The type of
+everything is known as soon as it is read, because a variable keeps the type of its first value. Each statement writes
+the instructions that numba would write for it; LLVM's passes, which decide how fast a kernel runs, are the same.
+Functions of mathlib write themselves (`lower`), here as in numba, whose tables of all functions are not filled.
 
 Whatever is not understood raises `Foreign`, and numba compiles the kernel: a learner may write more than we do.
 """
@@ -18,41 +18,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.errors import NumbaError
 from numba.core.fastmathpass import rewrite_module
 from numba.core.typing import signature
-from numba.cpython import numbers as whole_numbers
 from numba.np.numpy_support import from_dtype
 
+from jt_edu.backends import llvm_array, llvm_number
+from jt_edu.backends.llvm_array import INT, Array
+from jt_edu.backends.llvm_number import Foreign, converted
 from jt_edu.backends.mathlib.simd_math import Lane, llvm
 
-INT = ir.IntType(64)
 CONVERTS = (np.bool_, np.number)
-FLOATING = {"Add": "fadd", "Sub": "fsub", "Mult": "fmul", "Div": "fdiv"}
-WHOLE = {"Add": "add", "Sub": "sub", "Mult": "mul", "BitAnd": "and_", "BitOr": "or_", "BitXor": "xor"}
-DIVIDES = {"FloorDiv": whole_numbers.int_floordiv_impl, "Mod": whole_numbers.int_rem_impl}
-SIGNS = {"Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=", "Eq": "==", "NotEq": "!="}
-FLAGGED = ("add", "sub", "mul")  # of signed numbers: they stay in their range
-
-
-class Foreign(Exception):  # noqa: N818  not an error: numba knows more
-    """Something that kernels of ours do not say."""
-
-
-@dataclass(frozen=True)
-class Array:
-    """An array, or a part of one: numba's type, and LLVM's values."""
-
-    kind: Any
-    data: Any
-    shape: tuple[Any, ...]
 
 
 def write(text: str, entry: str, function: Any, kinds: Sequence[Any], target: Any, apart: bool) -> Any:
@@ -69,7 +50,7 @@ def write(text: str, entry: str, function: Any, kinds: Sequence[Any], target: An
     module = ir.Module(function.__qualname__)
     try:
         _Writer(module, found[0], function, kinds, target, apart)
-    except (LookupError, TypeError, ValueError, AttributeError, NotImplementedError, NumbaError) as error:
+    except Exception as error:
         raise Foreign(str(error)) from error
     rewrite_module(module, target.fastmath)
     return module
@@ -83,27 +64,8 @@ def prepared(context: Any, **settings: Any) -> Any:
     return target
 
 
-def converted(number: Any, kind: Any) -> Any:
-    """A number in another type, as numba converts it."""
-    if number.type == kind:
-        return number
-    if kind == types.boolean:
-        return number != 0
-    if not (_plain(number.type) and _plain(kind)) or (isinstance(number.type, types.Float) and _unsigned(kind)):
-        raise Foreign(f"{number.type} to {kind}")
-    return number.to(kind)
-
-
 def _refuse(*_: Any) -> Any:
     raise Foreign("numba's own functions")
-
-
-def _plain(kind: Any) -> bool:
-    return kind == types.boolean or isinstance(kind, types.Integer) or kind in (types.float32, types.float64)
-
-
-def _unsigned(kind: Any) -> bool:
-    return isinstance(kind, types.Integer) and not kind.signed
 
 
 class _Writer:
@@ -112,7 +74,7 @@ class _Writer:
     def __init__(self, module: Any, tree: Any, function: Any, kinds: Any, target: Any, apart: bool) -> None:
         self.target, self.world = target, function.__globals__
         self.names: dict[str, Any] = {}  # a place in memory for a number, which LLVM makes a register; or an array
-        self.counters: set[str] = set()  # those that are never negative
+        self.counters = _counters(tree)
         shape = target.call_conv.get_function_type(types.none, kinds)
         made = ir.Function(module, shape, function.__qualname__)
         parameters = [a.arg for a in tree.args.args]
@@ -129,9 +91,9 @@ class _Writer:
     def _argument(self, kind: Any) -> Any:
         if not isinstance(kind, types.Array):
             value = next(self.given)
-            if not _plain(kind):
+            if not llvm_number.is_plain(kind):
                 raise Foreign(str(kind))
-            return Lane(self.builder, kind, self.builder.trunc(value, llvm(kind)) if kind == types.boolean else value)
+            return self._true(value) if kind == types.boolean else Lane(self.builder, kind, value)
         _, _, _, _, data, *rest = (next(self.given) for _ in range(5 + 2 * kind.ndim))
         return Array(kind, data, tuple(rest[: kind.ndim]))
 
@@ -148,6 +110,12 @@ class _Writer:
 
     def on_pass(self, node: Any) -> None:
         pass
+
+    def on_return(self, node: Any) -> None:
+        if node.value:
+            raise Foreign("kernels return nothing")
+        self.target.call_conv.return_value(self.builder, self.target.get_dummy_value())
+        self.builder.position_at_end(self.builder.append_basic_block("after"))
 
     def on_assign(self, node: Any) -> None:
         (target,) = node.targets
@@ -172,7 +140,7 @@ class _Writer:
         if len(where) != len(array.shape) or not isinstance(value, Lane):
             raise Foreign("an array is written number by number")
         stored = converted(value, array.kind.dtype).value
-        self.target.pack_value(self.builder, array.kind.dtype, stored, self._at(array, where))
+        self.target.pack_value(self.builder, array.kind.dtype, stored, llvm_array.address(self.builder, array, where))
 
     def _name(self, name: str, value: Any) -> None:
         known = self.names.get(name)
@@ -186,7 +154,6 @@ class _Writer:
             self.names[name] = value
         else:
             raise Foreign(name)
-        self.counters.discard(name)
 
     def on_if(self, node: Any) -> None:
         condition = self._truth(node.test)
@@ -229,8 +196,6 @@ class _Writer:
         b.cbranch(more, inside, after)
         b.position_at_end(inside)
         self._name(node.target.id, Lane(b, types.int64, counter))
-        if len(call.args) == 1 or getattr(call.args[0], "value", -1) == 0:
-            self.counters.add(node.target.id)
         self.body(node.body)
         b.store(b.add(counter, step, flags=["nsw"]), place)
         b.branch(test)
@@ -271,21 +236,8 @@ class _Writer:
         return found if isinstance(found, Array) else Lane(self.builder, found[0], self.builder.load(found[1]))
 
     def on_binop(self, node: Any) -> Any:
-        return self._arithmetic(type(node.op).__name__, self.value(node.left), self.value(node.right))
-
-    def _arithmetic(self, sign: str, left: Any, right: Any) -> Any:
-        kind = _common(left.type, right.type)
-        a, b = converted(left, kind).value, converted(right, kind).value
-        if isinstance(kind, types.Float):
-            return Lane(self.builder, kind, getattr(self.builder, FLOATING[sign])(a, b))
-        if sign in DIVIDES and kind == types.int64:
-            return Lane(
-                self.builder, kind, DIVIDES[sign](self.target, self.builder, signature(kind, kind, kind), (a, b))
-            )
-        if kind == types.boolean and not sign.startswith("Bit"):
-            raise Foreign("arithmetic of truth values")
-        flags = {"flags": ["nsw"]} if WHOLE[sign] in FLAGGED and kind.signed else {}
-        return Lane(self.builder, kind, getattr(self.builder, WHOLE[sign])(a, b, **flags))
+        sign = type(node.op).__name__
+        return llvm_number.arithmetic(self.target, sign, self.value(node.left), self.value(node.right))
 
     def on_unaryop(self, node: Any) -> Any:
         found = self.value(node.operand)
@@ -297,15 +249,7 @@ class _Writer:
 
     def on_compare(self, node: Any) -> Any:
         (sign,), (other,) = node.ops, node.comparators
-        left, right = self.value(node.left), self.value(other)
-        kind = _common(left.type, right.type)
-        a, b = converted(left, kind).value, converted(right, kind).value
-        sign = SIGNS[type(sign).__name__]
-        if isinstance(kind, types.Float):
-            compare = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered
-        else:
-            compare = self.builder.icmp_signed if getattr(kind, "signed", False) else self.builder.icmp_unsigned
-        return Lane(self.builder, types.boolean, compare(sign, a, b))
+        return llvm_number.compare(type(sign).__name__, self.value(node.left), self.value(other))
 
     def on_boolop(self, node: Any) -> Any:
         first, *rest = node.values
@@ -347,9 +291,10 @@ class _Writer:
         function = self._function(node.func)
         given = [self.value(argument) for argument in node.args]
         if isinstance(function, type) and issubclass(function, CONVERTS):
-            return converted(*given, from_dtype(np.dtype(function)))
+            (number,) = given
+            return converted(number, from_dtype(np.dtype(function)))
         if function in (min, max):
-            return self._extreme("<" if function is min else ">", *given)
+            return llvm_number.extreme("<" if function is min else ">", *given)
         kinds = [g.kind if isinstance(g, Array) else g.type for g in given]
         if hasattr(function, "_defn"):  # an intrinsic
             wanted, lower = function._defn(None, *kinds)
@@ -358,21 +303,19 @@ class _Writer:
             if result is None:
                 raise Foreign(f"{function.__name__} of {kinds}")
             wanted = signature(result, *kinds)
-        values = [self._whole(g) if isinstance(g, Array) else g.value for g in given]
+        values = [llvm_array.whole(self.target, self.builder, g) if isinstance(g, Array) else g.value for g in given]
         found = lower(self.target, self.builder, wanted, values)
         kind = wanted.return_type
-        return self._parts(kind, found) if isinstance(kind, types.Array) else Lane(self.builder, kind, found)
+        return (
+            llvm_array.read(self.target, self.builder, kind, found)
+            if isinstance(kind, types.Array)
+            else Lane(self.builder, kind, found)
+        )
 
     def _function(self, node: Any) -> Any:
         if isinstance(node, ast.Attribute):
             return getattr(self.world[node.value.id], node.attr)
         return {"min": min, "max": max}[node.id] if node.id in ("min", "max") else self.world[node.id]
-
-    def _extreme(self, sign: str, a: Any, b: Any) -> Any:
-        if a.type != types.int64 or b.type != types.int64:
-            raise Foreign("of whole numbers only")
-        first = self.builder.icmp_signed(sign, a.value, b.value)
-        return Lane(self.builder, a.type, self.builder.select(first, a.value, b.value))
 
     # arrays
 
@@ -382,9 +325,14 @@ class _Writer:
             return array[node.slice.value]
         where = self._where(array, node.slice)
         if len(where) < len(array.shape) or any(isinstance(w, tuple) for w in where):
-            return self._view(array, where)
-        found = self.target.unpack_value(self.builder, array.kind.dtype, self._at(array, where))
-        return Lane(self.builder, array.kind.dtype, found)
+            return llvm_array.part(self.builder, array, where)
+        place = llvm_array.address(self.builder, array, where)
+        if array.kind.dtype == types.boolean:  # a byte
+            return self._true(self.builder.load(place))
+        return Lane(self.builder, array.kind.dtype, self.target.unpack_value(self.builder, array.kind.dtype, place))
+
+    def _true(self, byte: Any) -> Any:
+        return Lane(self.builder, types.boolean, self.builder.icmp_unsigned("!=", byte, byte.type(0)))
 
     def _where(self, array: Any, index: Any) -> list[Any]:
         """A number for each axis, or for some of them; begin and end, where a part of an axis is meant."""
@@ -394,88 +342,22 @@ class _Writer:
         return [self._place(part, length) for part, length in zip(parts, array.shape, strict=False)]
 
     def _place(self, node: Any, length: Any) -> Any:
-        b = self.builder
         if isinstance(node, ast.Slice):
-            if node.step or not (node.lower and node.upper):
+            ends = [self.value(end) for end in (node.lower, node.upper)]
+            if node.step or any(end.type != types.int64 for end in ends):
                 raise Foreign("a slice")
-            return tuple(self._inside(self.value(end), length) for end in (node.lower, node.upper))
+            return tuple(llvm_array.inside(self.builder, end.value, length) for end in ends)
         found = self.value(node)
         if not isinstance(found.type, types.Integer):
             raise Foreign("an index")
         value = found.to(types.int64).value
-        counts = isinstance(node, ast.Name) and node.id in self.counters
-        if not found.type.signed or counts or (isinstance(node, ast.Constant) and node.value >= 0):
-            return value
-        return b.select(b.icmp_signed("<", value, INT(0)), b.add(length, value), value)
-
-    def _inside(self, end: Any, length: Any) -> Any:
-        """An end of a slice, which is neither negative nor beyond the last."""
-        if end.type != types.int64:
-            raise Foreign("an end")
-        b, value = self.builder, end.value
-        value = b.select(b.icmp_signed("<", value, INT(0)), b.add(length, value), value)
-        value = b.select(b.icmp_signed("<", value, INT(0)), INT(0), value)
-        return b.select(b.icmp_signed(">", value, length), length, value)
-
-    def _at(self, array: Any, where: list[Any]) -> Any:
-        """The address of an element, as numba reckons it."""
-        b, place = self.builder, None
-        if not array.shape:
-            return array.data
-        for axis, index in enumerate(where):
-            for length in array.shape[axis + 1 :]:
-                index = b.mul(index, length)
-            place = index if place is None else b.add(place, index)
-        return b.gep(array.data, [place])
-
-    def _view(self, array: Any, where: list[Any]) -> Any:
-        """Some rows of an array, or one of them."""
-        b, (*before, last) = self.builder, where
-        ends = last if isinstance(last, tuple) else None
-        if any(isinstance(w, tuple) for w in before):
-            raise Foreign("parts of rows")
-        begin = [*before, ends[0] if ends else last]
-        missing = [INT(0)] * (len(array.shape) - len(begin))
-        rest = array.shape[len(begin) :]
-        if ends:
-            size = b.sub(ends[1], ends[0])
-            rest = (b.select(b.icmp_signed("<", size, INT(0)), INT(0), size), *rest)
-        kind = array.kind.copy(ndim=len(rest))
-        return Array(kind, self._at(array, [*begin, *missing]), rest)
-
-    def _whole(self, array: Any) -> Any:
-        """The same as numba has it, for functions that are written for that."""
-        b, made = self.builder, self.target.make_array(array.kind)(self.target, self.builder)
-        size = INT(self.target.get_abi_sizeof(self.target.get_data_type(array.kind.dtype)))
-        steps, count = [], INT(1)
-        for length in array.shape[:: -1 if array.kind.layout == "C" else 1]:
-            steps.append(b.mul(size, count))
-            count = b.mul(count, length)
-        steps = steps[:: -1 if array.kind.layout == "C" else 1]
-        fields = {"data": array.data, "shape": cgutils.pack_array(b, array.shape, INT), "itemsize": size}
-        fields |= {"strides": cgutils.pack_array(b, steps, INT), "nitems": count}
-        for name in ("meminfo", "parent"):
-            fields[name] = cgutils.get_null_value(getattr(made, name).type)
-        for name, value in fields.items():
-            setattr(made, name, value)
-        return made._getvalue()
-
-    def _parts(self, kind: Any, value: Any) -> Any:
-        found = self.target.make_array(kind)(self.target, self.builder, value)
-        return Array(kind, found.data, tuple(cgutils.unpack_tuple(self.builder, found.shape)))
+        counts = node.id in self.counters if isinstance(node, ast.Name) else isinstance(node, ast.Constant)
+        return value if counts or not found.type.signed else llvm_array.from_end(self.builder, value, length)
 
 
-def _common(a: Any, b: Any) -> Any:
-    """The type of a sum, as numba has it."""
-    if a == b and (isinstance(a, types.Float) or a in (types.int64, types.uint64, types.boolean)):
-        return a
-    whole = [kind for kind in (a, b) if isinstance(kind, types.Integer)]
-    if types.boolean in (a, b) or not _plain(a) or not _plain(b):
-        raise Foreign(f"{a} and {b}")
-    if len(whole) < 2:  # a float with a float of the other width, or with a whole number
-        return types.float64
-    if all(kind.signed for kind in whole) or not any(kind.bitwidth == 64 and not kind.signed for kind in whole):
-        return types.uint64 if not any(kind.signed for kind in whole) else types.int64
-    if not any(kind.signed for kind in whole):
-        return types.uint64
-    raise Foreign(f"{a} and {b}")
+def _counters(tree: Any) -> set[str]:
+    """The variables that nothing but loops from 0 on changes: they are never negative."""
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For) and isinstance(node.iter, ast.Call)]
+    found = [n.target.id for n in loops if len(n.iter.args) == 1 or getattr(n.iter.args[0], "value", None) == 0]
+    stored = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return {name for name in found if stored.count(name) == found.count(name)}

@@ -225,7 +225,7 @@ def kernel_function(
             return formula(*(Lane(builder, k, v) for k, v in zip(kinds, args, strict=True))).value
 
         typer.__signature__ = inspect.signature(formula)  # type: ignore[attr-defined]
-        return in_kernels(function, typer, lower)
+        return in_kernels(function, typer, lower)  # type: ignore[no-any-return]
 
     return bind
 

@@ -7,6 +7,9 @@ are done, are passed over, and so are those that start other processes. It is on
 else, and it ends with JupyterLab.
 """
 
+# mypy: disable-error-code="no-untyped-call"
+# IPython is typed in part
+
 import contextlib
 import hashlib
 import io

@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from jt_edu import lab, precompile
+from jt_edu import precompile
 from tests.house.plan import ROOT
 
 
@@ -65,16 +65,3 @@ def test_pages_that_changed_are_run_again(pages):
     pages[0].write_text(pages[0].read_text().replace("7", str(uuid.uuid4().int)))
 
     assert precompile.mark_of(pages) != before
-
-
-def test_it_runs_beside_jupyterlab(monkeypatch):
-    started, opened = [], []
-    monkeypatch.setattr(lab.subprocess, "Popen", lambda command, **_: started.append(command[1:]))
-    monkeypatch.setattr(lab.runpy, "run_module", lambda name, **_: opened.append(name))
-    monkeypatch.setattr(lab.importlib.util, "find_spec", lambda name: name)
-    monkeypatch.setattr(sys, "argv", [])
-
-    lab.main(["--no-browser"])
-
-    assert started == [["-m", "jt_edu.precompile"]]
-    assert opened == ["jupyterlab"]

@@ -22,7 +22,7 @@ BODIES = {
     "a loop that never runs": "out[0] = 2\n    for i in range(3, 1):\n        out[i] = 1",
     "while": "i = 0\n    while i < n and d[i] > 0:\n        out[i] = d[i]\n        i = i + 1",
     "return": "out[0] = 1\n    if n > 2:\n        return\n    out[1] = 1",
-    "if and else": "for i in range(n):\n        if b[i]:\n            out[i] = 1\n        else:\n            out[i] = 2",
+    "if and else": "for i in range(n):\n        if b[i]:\n            pass\n        else:\n            out[i] = 2",
     "either of two": "for i in range(n):\n        out[i] = d[i] if b[i] else float64(7)",
     "what is not asked for is not read": "for i in range(n + 2):\n        out[0] += d[i] if i < n else float64(0)",
     "and, or, not": "for i in range(n):\n        out[i] = 1 if (b[i] and not d[i] > 0) or w[i] == 3 else 0",

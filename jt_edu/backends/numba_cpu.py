@@ -42,8 +42,8 @@ _NOT_IMPORTED = (  # by any kernel: whoever tunes a cost model compiles nothing 
     "pointwise", "selection", "standalone", "tuner_report", "winograd",
 )  # fmt: skip
 _COMPILES = (  # files beside this one that decide what comes out
-    "code_loader", "cpython_entry", "epilogues", "llvm_array", "llvm_number", "numba_pipeline", "spin_wait",
-    "text_to_llvm",
+    "code_loader", "cpython_entry", "epilogues", "llvm_array", "llvm_library", "llvm_number", "numba_pipeline",
+    "spin_wait", "text_to_llvm",
 )  # fmt: skip
 _SETTINGS = (  # of numba's settings, those that change what it compiles
     "BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO_DEFAULT", "DISABLE_JIT", "ENABLE_AVX",

@@ -24,58 +24,13 @@ from pkgutil import resolve_name
 from typing import Any
 
 import numba
-from llvmlite import binding
-from numba.core import codegen, compiler, config
-from numba.core.callconv import create_error_model
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.cpu_options import FastMathOptions
+from numba.core import compiler
 from numba.core.registry import cpu_target
 
-from jt_edu.backends import code_loader, cpython_entry, text_to_llvm
-from jt_edu.backends.mathlib.rare_branch import into_loops
+from jt_edu.backends import code_loader, text_to_llvm
+from jt_edu.backends.llvm_library import Lean, Long, Piece, entered
 
-WIDEST = '"prefer-vector-width"="512"'  # for some processors LLVM prefers half of it (decision 066)
-FASTMATH = FastMathOptions({"reassoc", "contract"})
-FLAGS = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
-
-
-class _Piece(codegen.JITCodeLibrary):
-    """The LLVM module of a function that is only called by kernels: it becomes code in each of them, and not before."""
-
-    def add_ir_module(self, module: Any) -> None:
-        """The LLVM IR that numba has written, which is to use the widest registers that there are."""
-        for function in module.functions:
-            if not function.is_declaration:
-                set.add(function.attributes, WIDEST)  # its own `add` knows of no attribute with a value
-        super().add_ir_module(module)
-
-    def _optimize_final_module(self) -> None:
-        """Left to the kernel."""
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-
-class _Lean(_Piece):
-    """The LLVM module of a kernel that has no references to count."""
-
-    def _optimize_final_module(self) -> None:
-        for variable in code_loader.environments(self._final_module):  # what nobody reads is to go
-            variable.linkage = "linkonce_odr"
-        self._run_passes()
-        into_loops(self._final_module, self._codegen._pass_builder())
-
-    def _run_passes(self) -> None:
-        builder = self._codegen._pass_builder()
-        builder.getModulePassManager().run(self._final_module, builder)
-
-
-class _Long(_Lean):
-    """The LLVM module of any other kernel."""
-
-    def _run_passes(self) -> None:
-        codegen.JITCodeLibrary._optimize_final_module(self)
+FLAGS = {"nogil": True, "fastmath": text_to_llvm.FASTMATH, "error_model": "numpy"}
 
 
 class Inside(compiler.CompilerBase):
@@ -84,7 +39,7 @@ class Inside(compiler.CompilerBase):
     Numba would compile each by itself, with everything that it calls, and then once more as a part of the kernel.
     """
 
-    library: type[_Piece] = _Piece
+    library: type[Piece] = Piece
 
     def define_pipelines(self) -> list[Any]:
         """The one pipeline there is."""
@@ -103,7 +58,7 @@ class Inside(compiler.CompilerBase):
 class _Kernel(Inside):
     """For kernels, which are as good as they get."""
 
-    library = _Lean
+    library = Lean
 
     def _compile_core(self) -> Any:
         made = super()._compile_core()
@@ -123,7 +78,7 @@ class _Apart(_Kernel):
 class _Allocating(_Kernel):
     """For kernels that allocate."""
 
-    library = _Long
+    library = Long
 
 
 def build(
@@ -138,47 +93,22 @@ def build(
     collecting = gc.isenabled()
     gc.disable()  # compiling makes many objects and no cycles to speak of; looking for them takes a fifth of the time
     try:
-        made = straight(function, signature, apart, text) or compiled(function, signature, apart)
+        made = text_to_llvm.straight(function, _by_blas, signature.args, apart, text) or compiled(
+            function, signature, apart
+        )
     finally:
         if collecting:
             gc.enable()
-    if isinstance(made, _Lean):
-        return _entered(made, made.name, signature.args, write)
+    if isinstance(made, Lean):
+        return entered(made, made.name, signature.args, write)
     if not hasattr(made, "overloads"):  # NUMBA_DISABLE_JIT
         return function, None
     result = made.overloads[made.signatures[0]]
-    call, frozen = _entered(result.library, result.fndesc.llvm_func_name, result.fndesc.argtypes, write)
+    call, frozen = entered(result.library, result.fndesc.llvm_func_name, result.fndesc.argtypes, write)
     library = result.library
     if consts := result.environment.consts:
         code_loader.remember(cpu_target.target_context.get_env_name(result.fndesc), result.environment)
     return call, None if result.reload_init or library.has_dynamic_globals or consts else frozen  # or only here
-
-
-def straight(function: Callable[..., None], signature: Any, apart: bool, text: str) -> Any:
-    """A finished library that holds the function, called by its own name; None if numba's front end has to read it."""
-    if not text or config.DISABLE_JIT or config.BOUNDSCHECK or "scratch" in function.__code__.co_names:
-        return None
-    target = cpu_target.target_context
-    target = text_to_llvm.prepared(target, fastmath=FASTMATH, error_model=create_error_model("numpy", target))
-    try:
-        entry, made = function.__name__, _by_blas(function)
-        module = text_to_llvm.write(text, entry, made, signature.args, target, apart)
-    except text_to_llvm.Foreign:
-        return None
-    library = _Lean(target.codegen(), made.__qualname__)
-    with global_compiler_lock:
-        library.add_ir_module(module)
-        library.finalize()
-    return library
-
-
-def _entered(library: Any, kernel: str, kinds: Any, write: Any) -> tuple[Any, bytes]:
-    """What to call, and what is kept of it."""
-    module, name = library._final_module, f"entry_{kernel}"
-    text = (write or cpython_entry.from_python)(name, kernel, kinds)
-    module.link_in(binding.parse_assembly(text))
-    frozen = code_loader.freeze(library.codegen._tm.emit_object(module), name, module)
-    return code_loader.address_of(frozen) if write else code_loader.thaw(frozen), frozen
 
 
 def compiled(function: Callable[..., None], signature: Any, apart: bool = False) -> Any:

@@ -17,23 +17,49 @@ Whatever is not understood raises `Foreign`, and numba compiles the kernel: a le
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, config
+from numba.core.callconv import create_error_model
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
+from numba.core.registry import cpu_target
 from numba.core.typing import signature
 from numba.np.numpy_support import from_dtype
 
 from jt_edu.backends import llvm_array, llvm_number
 from jt_edu.backends.llvm_array import INT, Array
+from jt_edu.backends.llvm_library import Lean
 from jt_edu.backends.llvm_number import Foreign, converted
 from jt_edu.backends.mathlib.simd_math import Lane, llvm
 
+FASTMATH = {"reassoc", "contract"}
 CONVERTS = (np.bool_, np.number)
+
+
+def straight(function: Any, ready: Callable[..., Any], kinds: Sequence[Any], apart: bool, text: str) -> Any:
+    """A finished library that holds the function, called by its own name; None if numba's front end has to read it.
+
+    `ready` makes the function ready to be compiled.
+    """
+    if not text or config.DISABLE_JIT or config.BOUNDSCHECK or "scratch" in function.__code__.co_names:
+        return None
+    target = cpu_target.target_context
+    target = prepared(target, fastmath=FastMathOptions(FASTMATH), error_model=create_error_model("numpy", target))
+    try:
+        module = write(text, function.__name__, ready(function), kinds, target, apart)
+    except Foreign:
+        return None
+    library = Lean(target.codegen(), function.__qualname__)
+    with global_compiler_lock:
+        library.add_ir_module(module)
+        library.finalize()
+    return library
 
 
 def write(text: str, entry: str, function: Any, kinds: Sequence[Any], target: Any, apart: bool) -> Any:

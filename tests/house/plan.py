@@ -29,7 +29,8 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.matmul", "runtime.matmul_step",  # the same for products of matrices
     "codegen.prefetch",  # when memory is asked for: no answer depends on it (decision 060)
     "backends.cpython_entry", "backends.code_loader",  # how machine code is loaded and called (decision 059)
-    "backends.text_to_llvm", "backends.llvm_array", "backends.llvm_number",  # sooner compiled: numba makes the same
+    "backends.text_to_llvm", "backends.llvm_array", "backends.llvm_number",  # numba makes the same, in more time
+    "backends.llvm_library",
     "runtime.trace_events", "runtime.array_summary",  # what those hear who watch
     "base.hints", "base.migration", "base.did_you_mean",  # the last part of an error: no answer depends on it
     "variable.gradient_errors",  # the same

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 
-from jt_edu.backends import define, numba_pipeline
+from jt_edu.backends import define, numba_pipeline, text_to_llvm
 from jt_edu.backends.numba_cpu import signature
 from jt_edu.codegen.emit_python import Parameter, Source
 from tests.house.plan import ROOT
@@ -91,7 +91,7 @@ def test_what_kernels_of_ours_do_not_say_is_left_to_numba(what):
     body, wanted = FOREIGN[what]
     function, kinds, text = made_of(body, 100 + list(FOREIGN).index(what))
 
-    assert numba_pipeline.straight(function, kinds, False, text) is None
+    assert text_to_llvm.straight(function, lambda f: f, kinds.args, False, text) is None
 
     if wanted is None:
         with pytest.raises(numba.core.errors.TypingError, match="math_pi"):

@@ -9,7 +9,9 @@ goes through the passes that numba would send it through, and runs as fast. How 
 Functions that kernels call are typed and written once, and become machine code as a part of each kernel only: see
 `Inside`.
 
-What uses more of numba than numba promises to keep stands here, and in `cpython_entry`. Nothing here knows files.
+Generated kernels go a shorter way still: `text_to_llvm` reads them. What uses more of numba than numba promises to keep
+stands here, there and in the files beside it, `llvm_library`, `llvm_array` and `llvm_number`, and in `cpython_entry`.
+Nothing here knows files.
 """
 
 # mypy: disable-error-code="attr-defined, call-overload, no-any-return, no-untyped-call"

@@ -5,15 +5,18 @@
 
 A notebook that is there already stays as it is, with your answers; so the same command goes on where you were. In a
 checkout of jt_edu its own notebooks are opened, where they are, unless a folder is named. All other options, such as
---no-browser and --port 9000, go to JupyterLab.
+--no-browser and --port 9000, go to JupyterLab. The first time, the kernels of the notebooks are compiled meanwhile, by
+one process that makes way for all others: see `precompile`.
 """
 
 import importlib.util
 import os
 import runpy
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from jt_edu.base.plural import plural
@@ -86,6 +89,8 @@ def main(options: Sequence[str]) -> None:
     except OSError as error:
         raise SystemExit(f"jt_edu.lab: {error}. Name another folder: python -m jt_edu.lab my_folder") from None
     print("JupyterLab opens the course. Ctrl-C in this window ends it.", flush=True)
+    with suppress(OSError):  # no more processes: kernels are compiled when they are needed
+        subprocess.Popen([sys.executable, "-m", "jt_edu.precompile"], stdin=subprocess.DEVNULL)
     runpy.run_module("jupyterlab", run_name="__main__")
 
 

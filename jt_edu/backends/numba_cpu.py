@@ -41,6 +41,10 @@ _NOT_IMPORTED = (  # by any kernel: whoever tunes a cost model compiles nothing 
     "autotuner", "depthwise", "depthwise_simd", "direct", "fft", "im2col_gemm", "indirect_gemm", "options", "packing",
     "pointwise", "selection", "standalone", "tuner_report", "winograd",
 )  # fmt: skip
+_COMPILES = (  # files beside this one that decide what comes out
+    "code_loader", "cpython_entry", "epilogues", "llvm_array", "llvm_library", "llvm_number", "numba_pipeline",
+    "spin_wait", "text_to_llvm",
+)  # fmt: skip
 _SETTINGS = (  # of numba's settings, those that change what it compiles
     "BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO_DEFAULT", "DISABLE_JIT", "ENABLE_AVX",
     "LLVM_REFPRUNE_PASS", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USE_LLVMLITE_MEMORY_MANAGER",
@@ -178,7 +182,10 @@ def _build(source: Source, name: str) -> tuple[Callable[..., None], bytes | None
     function = define(source, name)
     function.__qualname__ = f"kernel_{source.key}"  # the name of its machine code, which must be its own
     try:
-        return resolve_name("jt_edu.backends.numba_pipeline:build")(function, signature(source), source.apart)  # type: ignore[no-any-return]
+        build = resolve_name("jt_edu.backends.numba_pipeline:build")
+        return build(  # type: ignore[no-any-return]
+            function, signature(source), source.apart, text=source.text
+        )
     except Exception as error:
         raise KernelError(f"numba compiles {name}", learner_bodies.told(error, source.text)) from error
 
@@ -197,9 +204,7 @@ def _stamp() -> str:
     """Short name of everything besides the source that decides the machine code; see `numba_pipeline` for the flags."""
     here = Path(__file__).parent
     imported = [f for folder in ("mathlib", "convolve", "matmul") for f in sorted((here / folder).glob("*.py"))]
-    files = [
-        here / f"{name}.py" for name in ("code_loader", "cpython_entry", "epilogues", "numba_pipeline", "spin_wait")
-    ]
+    files = [here / f"{name}.py" for name in _COMPILES]
     files += [f for f in imported if f.stem not in _NOT_IMPORTED]
     parts = [
         _numba(), llvmlite.__version__, sys.version, sys.maxsize, np.__version__, binding.get_process_triple(),

@@ -9,7 +9,9 @@ goes through the passes that numba would send it through, and runs as fast. How 
 Functions that kernels call are typed and written once, and become machine code as a part of each kernel only: see
 `Inside`.
 
-What uses more of numba than numba promises to keep stands here, and in `cpython_entry`. Nothing here knows files.
+Generated kernels go a shorter way still: `text_to_llvm` reads them. What uses more of numba than numba promises to keep
+stands here, there and in the files beside it, `llvm_library`, `llvm_array` and `llvm_number`, and in `cpython_entry`.
+Nothing here knows files.
 """
 
 # mypy: disable-error-code="attr-defined, call-overload, no-any-return, no-untyped-call"
@@ -24,54 +26,13 @@ from pkgutil import resolve_name
 from typing import Any
 
 import numba
-from llvmlite import binding
-from numba.core import codegen, compiler
+from numba.core import compiler
 from numba.core.registry import cpu_target
 
-from jt_edu.backends import code_loader, cpython_entry
-from jt_edu.backends.mathlib.rare_branch import into_loops
+from jt_edu.backends import code_loader, text_to_llvm
+from jt_edu.backends.llvm_library import Lean, Long, Piece, entered
 
-WIDEST = '"prefer-vector-width"="512"'  # for some processors LLVM prefers half of it (decision 066)
-FLAGS = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
-
-
-class _Piece(codegen.JITCodeLibrary):
-    """The LLVM module of a function that is only called by kernels: it becomes code in each of them, and not before."""
-
-    def add_ir_module(self, module: Any) -> None:
-        """The LLVM IR that numba has written, which is to use the widest registers that there are."""
-        for function in module.functions:
-            if not function.is_declaration:
-                set.add(function.attributes, WIDEST)  # its own `add` knows of no attribute with a value
-        super().add_ir_module(module)
-
-    def _optimize_final_module(self) -> None:
-        """Left to the kernel."""
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-
-class _Lean(_Piece):
-    """The LLVM module of a kernel that has no references to count."""
-
-    def _optimize_final_module(self) -> None:
-        for variable in code_loader.environments(self._final_module):  # what nobody reads is to go
-            variable.linkage = "linkonce_odr"
-        self._run_passes()
-        into_loops(self._final_module, self._codegen._pass_builder())
-
-    def _run_passes(self) -> None:
-        builder = self._codegen._pass_builder()
-        builder.getModulePassManager().run(self._final_module, builder)
-
-
-class _Long(_Lean):
-    """The LLVM module of any other kernel."""
-
-    def _run_passes(self) -> None:
-        codegen.JITCodeLibrary._optimize_final_module(self)
+FLAGS = {"nogil": True, "fastmath": text_to_llvm.FASTMATH, "error_model": "numpy"}
 
 
 class Inside(compiler.CompilerBase):
@@ -80,7 +41,7 @@ class Inside(compiler.CompilerBase):
     Numba would compile each by itself, with everything that it calls, and then once more as a part of the kernel.
     """
 
-    library: type[_Piece] = _Piece
+    library: type[Piece] = Piece
 
     def define_pipelines(self) -> list[Any]:
         """The one pipeline there is."""
@@ -99,7 +60,7 @@ class Inside(compiler.CompilerBase):
 class _Kernel(Inside):
     """For kernels, which are as good as they get."""
 
-    library = _Lean
+    library = Lean
 
     def _compile_core(self) -> Any:
         made = super()._compile_core()
@@ -119,30 +80,34 @@ class _Apart(_Kernel):
 class _Allocating(_Kernel):
     """For kernels that allocate."""
 
-    library = _Long
+    library = Long
 
 
-def build(function: Callable[..., None], signature: Any, apart: bool = False, write: Any = None) -> tuple[Any, Any]:
+def build(
+    function: Callable[..., None], signature: Any, apart: bool = False, write: Any = None, text: str = ""
+) -> tuple[Any, Any]:
     """Compile; what to call, and what `code_loader.thaw` makes the same of in another process (None: it cannot).
 
     `apart` promises that no array that is written overlaps another argument. With `write=cpython_entry.from_code` it is
-    to be called by machine code, and comes as an address.
+    to be called by machine code, and comes as an address. Numba's front end is spared the function if its `text` is
+    given and is what generated kernels are made of.
     """
     collecting = gc.isenabled()
     gc.disable()  # compiling makes many objects and no cycles to speak of; looking for them takes a fifth of the time
     try:
-        made = compiled(function, signature, apart)
+        made = text_to_llvm.straight(function, _by_blas, signature.args, apart, text) or compiled(
+            function, signature, apart
+        )
     finally:
         if collecting:
             gc.enable()
+    if isinstance(made, Lean):
+        return entered(made, made.name, signature.args, write)
     if not hasattr(made, "overloads"):  # NUMBA_DISABLE_JIT
         return function, None
     result = made.overloads[made.signatures[0]]
-    library, module, name = result.library, result.library._final_module, f"entry_{result.fndesc.mangled_name}"
-    text = (write or cpython_entry.from_python)(name, result.fndesc.llvm_func_name, result.fndesc.argtypes)
-    module.link_in(binding.parse_assembly(text))
-    frozen = code_loader.freeze(library.codegen._tm.emit_object(module), name, module)
-    call = code_loader.address_of(frozen) if write else code_loader.thaw(frozen)
+    call, frozen = entered(result.library, result.fndesc.llvm_func_name, result.fndesc.argtypes, write)
+    library = result.library
     if consts := result.environment.consts:
         code_loader.remember(cpu_target.target_context.get_env_name(result.fndesc), result.environment)
     return call, None if result.reload_init or library.has_dynamic_globals or consts else frozen  # or only here

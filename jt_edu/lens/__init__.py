@@ -16,6 +16,7 @@ Read `recording` first: it makes the page that the other files add to, or look a
     memory_timeline     the same, asked of Vars, recordings and traces
     roofline            which kernels wait for memory, with machine: how fast this computer is at best
     train_monitor       what is worth knowing of each step of a training
+    compile_progress    a bar while kernels are compiled, with compile_processes, which help
     training_loop       a training that can be paused and resumed
 
 Nothing here draws, and nothing here knows a notebook. What only a run can tell comes from the trace.

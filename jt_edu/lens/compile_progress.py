@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
 from jt_edu.data.progress_bar import marks, minutes, rewrites, screen
+from jt_edu.lens import compile_processes
 from jt_edu.runtime import plan
 from jt_edu.runtime.plan import Step
 
@@ -39,6 +40,8 @@ def shown(
     """
     out = screen() if out is None else out
     waiting = {step.source.key for step in steps if _is_new(step)}
+    if len(waiting) >= compile_processes.LEAST:
+        compile_processes.help_with([step for step in steps if _is_new(step)])
     total, begin, width = len(waiting), clock(), 0
     try:
         for step in steps:

@@ -1,6 +1,6 @@
 """Run a suite:  python -m tests.bench core [--quick] [--only NAME]
 
-    all               instead of a suite: every one that compares with PyTorch in this process, one after the other
+    all               instead of a suite: every one that compares with a library in this process, one after the other
 
     --only NAME       rows whose name contains NAME; may be given several times
     --quick           few repetitions, and of a long suite a part of its rows: does it run at all?
@@ -34,13 +34,14 @@ SUITES = {  # what it measures, and about how long that takes on one core that h
     "backbones": "eight networks forward, batch 1, 4, 16, some beside PyTorch at its best: 15 minutes",
     "train": "steps of ResNet-18 and of a small CNN, beside eager and torch.compile: 4 minutes",
     "start": "processes of their own: the import, and the first step of a small CNN: 4 minutes",
+    "jax": "steps and first steps of four small networks beside JAX, where that is installed: 10 minutes",
     "threads": "two threads over one, forward; wants two cores and no other program: 1 minute",
     "tuning": "the tuner's choice beside the best candidate, on 30 convolutions: 5 minutes",
     "click": "what a click in a view costs, in a browser: 5 minutes",
     "ranks": "all-reduce beside mpi4py and gloo, in processes of their own: 10 minutes",
 }
 PEERS = ("core", "ops", "conv", "backbones", "train", "start")  # PyTorch, in this process
-MODULES = {"tuning": "choices"}  # where the module has another name than its suite
+MODULES = {"tuning": "choices", "jax": "beside_jax"}  # where the module has another name than its suite
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FEW = 3  # rounds of a quick run
 
@@ -62,7 +63,8 @@ def _run(options, given):
     if options.suite == "all":
         rest = [word for word in given if word != "all"]
         return max(
-            subprocess.run([sys.executable, "-m", "tests.bench", s, *rest], check=False).returncode for s in PEERS
+            subprocess.run([sys.executable, "-m", "tests.bench", s, *rest], check=False).returncode
+            for s in (*PEERS, "jax")
         )
     if options.suite == "click":  # a browser and its clock: nothing to compare with
         from tests.bench import click  # noqa: PLC0415  the environment of the others must come first
@@ -75,6 +77,9 @@ def _run(options, given):
 
             _known(list(ranks.SIDES), options.only)
             return ranks.bench(options.only, _folder(options), quick=options.quick)
+    if options.suite == "jax" and importlib.util.find_spec("jax") is None:
+        print("The suite jax is passed over: JAX is not installed here. To measure:  pip install jax")
+        return 0
     with quiet() as gone:
         suite = _suite(options.suite)
         for name in gone:
@@ -144,7 +149,7 @@ def _bench(suite, options):
     box = options.seconds or getattr(suite, "BOX", math.inf)
     run = Run(FEW if options.quick else suite.ROUNDS, options.quick, box=box)
     begin, loads = time.monotonic(), [machine.load()]
-    print(report.line(report.HEADS), flush=True)
+    print(report.line(getattr(suite, "HEADS", report.HEADS)), flush=True)
     for number, row in enumerate(wanted):
         _progress(number, len(wanted), row.name, time.monotonic() - begin)
         result = fill(row, run, causes.of)

@@ -23,7 +23,6 @@ except ImportError:  # Windows
 FEW = 3  # samples of what a first step is made of
 ROUNDS, FEWEST, BOX = 15, 7, 100.0  # samples of each side: 15, or as many as fit into 100 seconds, and at least 7
 ROOT = Path(__file__).resolve().parents[2]
-STEP = {"ours": ["-m", "tests.bench.mlp_ours"], "peer": ["-m", "tests.bench.mlp_peer"]}
 NOTHING = ["-c", "print(0)"]
 IMPORT = {"ours": ["-c", "import jt_edu; print(0)"], "peer": ["-c", "import torch; print(0)"]}
 
@@ -43,13 +42,18 @@ def start(arguments: list[str], cache: str) -> tuple[float, float]:
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, float(child.stdout)
 
 
-def step(programs: dict[str, list[str]], empty: bool, run: Run) -> Figures:
+def programs(name: str, peer: str = "peer") -> dict[str, list[str]]:
+    """Both sides of the first step of a network; `peer="jax"`: beside JAX."""
+    return {side: ["-m", f"tests.bench.net_{who}", name] for side, who in {"ours": "ours", "peer": peer}.items()}
+
+
+def step(sides: dict[str, list[str]], empty: bool, run: Run) -> Figures:
     """Programs that take a step and print the loss; each time with an empty cache of kernels, or with one of an earlier
     start.
     """
     with tempfile.TemporaryDirectory() as folder:
         folders = (str(Path(folder) / str(k)) for k in range(1000))
-        return _samples(programs, run, lambda: next(folders) if empty else folder)
+        return _samples(sides, run, lambda: next(folders) if empty else folder)
 
 
 def parts(result: Result, _: Run) -> Cause:
@@ -73,14 +77,14 @@ def importing(run: Run) -> Figures:
         return _samples(IMPORT, run, lambda: folder)
 
 
-def _samples(programs: dict[str, list[str]], run: Run, cache) -> Figures:
-    for arguments in programs.values():
+def _samples(sides: dict[str, list[str]], run: Run, cache) -> Figures:
+    for arguments in sides.values():
         start(arguments, cache())
     found, said = {"ours": [], "peer": []}, {}
     for number in range(1 if run.quick else ROUNDS):
         if number >= FEWEST and sum(map(sum, found.values())) >= min(run.box, BOX):
             break
-        for side, arguments in programs.items():
+        for side, arguments in sides.items():
             seconds, said[side] = start(arguments, cache())
             found[side].append(seconds)
     ours, peer = (measured(found[side]) for side in ("ours", "peer"))
@@ -89,8 +93,9 @@ def _samples(programs: dict[str, list[str]], run: Run, cache) -> Figures:
     return Figures(ours.best * 1e3, peer.best * 1e3, peer.best / ours.best, spread(peer, ours), None, error, few)
 
 
+MLP = programs("mlp")
 ROWS = (
-    Row("first step, empty cache", (Goal("ms", 3000),), work=partial(step, STEP, True), group="start", why=parts),
-    Row("first step, kernels on disk", (Goal("ms", 1000),), work=partial(step, STEP, False), group="start", why=parts),
+    Row("first step, empty cache", (Goal("ms", 3000),), work=partial(step, MLP, True), group="start", why=parts),
+    Row("first step, kernels on disk", (Goal("ms", 1000),), work=partial(step, MLP, False), group="start", why=parts),
     Row("import", (), work=importing, group="start"),
 )

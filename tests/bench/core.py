@@ -12,7 +12,7 @@ import torch
 
 import jt_edu as jt
 from jt_edu import nn
-from tests.bench import causes, cold, limits, mlp, mlp_ours, mlp_peer
+from tests.bench import causes, cold, limits, net_ours, net_peer, networks
 from tests.bench.measure import geometric_mean
 from tests.bench.rows import Case, Cause, Figures, Goal, Result, Row, Run, vars_and_tensors
 
@@ -106,8 +106,8 @@ def matmul(n):
 
 def training_step(compiled, *sizes):
     return Case(
-        mlp_ours.trainer(sizes, compiled), mlp_peer.trainer(sizes),
-        limits.products(mlp.products_of_a_step(sizes)), limit_of="BLAS", steps=4,
+        net_ours.trainer("mlp", *sizes, compiled=compiled), net_peer.trainer("mlp", *sizes),
+        limits.products(networks.products_of_a_step(*sizes)), limit_of="BLAS", steps=4,
     )  # fmt: skip
 
 
@@ -156,9 +156,19 @@ def _matmul(n):
     return Row(f"matmul {n}", (Goal("ratio", 1.3), Goal("limit", 0.8)), matmul, (n,), (9,), group="matmul")
 
 
+MLP = networks.NETWORKS["mlp"].sizes
+
+
 def _training(name, goal, compiled):
     tiny = (5, 4, 3, 6)
-    return Row(name, (Goal("ratio", goal),), partial(training_step, compiled), mlp.SIZES, tiny, group="training")
+    return Row(
+        name,
+        (Goal("ratio", goal),),
+        partial(training_step, compiled),
+        networks.NETWORKS["mlp"].sizes,
+        tiny,
+        group="training",
+    )
 
 
 ROWS = (

@@ -165,9 +165,9 @@ def tables(results: Sequence[Result]) -> str:
     return "\n\n".join([*([by_size(wide)] if wide else []), *([markdown(plain)] if plain else [])])
 
 
-def markdown(results: Sequence[Result]) -> str:
+def markdown(results: Sequence[Result], heads: Sequence[str] = HEADS) -> str:
     """A line for each row."""
-    return table([HEADS, tuple(":--" if left else "--:" for left in LEFT), *map(cells, results)])
+    return table([heads, tuple(":--" if left else "--:" for left in LEFT), *map(cells, results)])
 
 
 def by_size(results: Sequence[Result]) -> str:

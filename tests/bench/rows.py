@@ -217,7 +217,7 @@ def numbers(answer: Any, told: Callable[[np.ndarray], np.ndarray] | None = None)
     """The arrays in an answer: a Var, a tensor, or several."""
     if isinstance(answer, (tuple, list)):
         return [n for part in answer for n in numbers(part, told)]
-    array = np.array((answer if isinstance(answer, jt.Var) else answer.detach()).numpy())
+    array = np.array(answer.detach().numpy() if hasattr(answer, "numpy") else answer)
     return [told(array) if told else array]
 
 

@@ -5,11 +5,11 @@ Each sample is a process of its own (`cold.py`).
 
 from functools import partial
 
-from tests.bench.cold import importing, parts, step
+from tests.bench.cold import importing, parts, programs, step
 from tests.bench.rows import Goal, Row
 
 ROUNDS = 15
-PROGRAMS = {side: ["-m", f"tests.bench.cnn_{side}"] for side in ("ours", "peer")}
+PROGRAMS = programs("cnn")
 TITLE = "From the start of a Python to the end of its first step of training."
 READING = """
 * **jt_edu, PyTorch**: CPU time of a process of its own with all its threads, from the start of the interpreter to its

@@ -107,3 +107,10 @@ def test_the_rows_of_gemm_are_held_to_the_peak(torch):
     assert all(rows.Goal("limit", 0.8) in row.goals for row in gemm)
     assert figures.limit_of == "peak"
     assert 0 < figures.limit < 1e-6
+
+
+def test_without_jax_its_suite_says_so_and_is_passed_over(monkeypatch, capsys):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+    assert bench.main(["jax"]) == 0
+    assert capsys.readouterr().out.startswith("The suite jax is passed over: JAX is not installed here.")

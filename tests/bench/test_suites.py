@@ -8,7 +8,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from tests.bench import report
+from tests.bench import networks, report
 from tests.bench.rows import Case, Figures, Goal, Result, Row, Run, compare, fill
 
 
@@ -256,12 +256,31 @@ def test_both_sides_of_every_step_of_training_compute_the_same(torch):
     assert max(errors.values()) <= 1e-5, errors
 
 
+@pytest.mark.parametrize("name", ["mlp", "cnn", "lstm", "transformer"])
+def test_each_network_of_the_bench_has_the_weights_that_its_layers_have(name):
+    network = networks.NETWORKS[name]
+
+    net = network.layers(nn, *network.sizes)
+
+    weights = networks.numbers(name, *network.sizes)[1]
+    assert {key: w.shape for key, w in weights.items()} == {key: v.shape for key, v in net.state_dict().items()}
+
+
+@pytest.mark.parametrize("name", ["mlp", "cnn", "lstm", "transformer"])
+def test_jax_takes_the_same_steps_where_it_is_installed(name):
+    pytest.importorskip("jax")
+    beside_jax = importlib.import_module("tests.bench.beside_jax")
+    row = next(row for row in beside_jax.ROWS if row.name == f"{name} step")
+
+    assert compare(row.build(*row.tiny))[0] <= 1e-5
+
+
 def test_a_start_is_a_program_that_prints_its_loss(torch):
     start = importlib.import_module("tests.bench.start")
     cold = importlib.import_module("tests.bench.cold")
 
-    assert {side: program[-1] for side, program in start.PROGRAMS.items()} == {
-        "ours": "tests.bench.cnn_ours", "peer": "tests.bench.cnn_peer",
+    assert {side: program[1:] for side, program in start.PROGRAMS.items()} == {
+        "ours": ["tests.bench.net_ours", "cnn"], "peer": ["tests.bench.net_peer", "cnn"],
     }  # fmt: skip
     assert cold.start(["-c", "print(2.5)"], "")[1] == 2.5
 

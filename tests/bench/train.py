@@ -12,7 +12,7 @@ import torch
 
 import jt_edu as jt
 from jt_edu import models, nn, optim
-from tests.bench import cnn, cnn_ours, cnn_peer, shares
+from tests.bench import net_ours, net_peer, networks, shares
 from tests.bench.mirror import mirror
 from tests.bench.rows import Case, Goal, Row, vars_and_tensors
 
@@ -61,7 +61,9 @@ def resnet(compiled: bool, peer_compiled: bool, *size: int) -> Case:
 
 def digits(compiled: bool, peer_compiled: bool, *size: int) -> Case:
     """The digits CNN for (side, batch)."""
-    return _told(cnn_ours.trainer(size, compiled), cnn_peer.trainer(size, peer_compiled), 4)
+    return _told(
+        net_ours.trainer("cnn", *size, compiled=compiled), net_peer.trainer("cnn", *size, compiled=peer_compiled), 4
+    )
 
 
 def _told(ours: Callable[[], Any], peer: Callable[[], Any], steps: int) -> Case:
@@ -83,7 +85,7 @@ def _rows(
 
 ROWS = (
     *_rows("ResNet-18", resnet, ((16, 3, 64, 64), (2, 3, 32, 32)), 1.0, 1e-3),
-    *_rows("digits CNN", digits, (cnn.SIZES, (8, 3)), 2.0, 1e-4),
+    *_rows("digits CNN", digits, (networks.NETWORKS["cnn"].sizes, (8, 3)), 2.0, 1e-4),
 )
 
 

@@ -19,7 +19,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("capture", "draw", "introspect"),  # 6 steps that are run again; looking
     ("nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 7 learning
     ("lens", "benchmark", "launch"),  # 8 looking at all of it
-    ("models", "test", "lab", "jittor_names"),  # 9 people
+    ("models", "test", "lab", "precompile", "jittor_names"),  # 9 people
 )
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
 NOT_CORE = (  # on a floor of the core, but outside its budget
@@ -29,6 +29,8 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.matmul", "runtime.matmul_step",  # the same for products of matrices
     "codegen.prefetch",  # when memory is asked for: no answer depends on it (decision 060)
     "backends.cpython_entry", "backends.code_loader",  # how machine code is loaded and called (decision 059)
+    "backends.text_to_llvm", "backends.llvm_array", "backends.llvm_number",  # numba makes the same, in more time
+    "backends.llvm_library",
     "runtime.trace_events", "runtime.array_summary",  # what those hear who watch
     "backends.learner_bodies",  # what only kernels call whose body a learner wrote
     "base.hints", "base.migration", "base.did_you_mean",  # the last part of an error: no answer depends on it
@@ -59,6 +61,7 @@ LIBRARIES_OF: dict[str, set[str]] = {
     "ir.scalar_ops": {"scipy"},
     "linalg": {"scipy"},
     "mpi": {"mpi4py"},
+    "precompile": {"IPython"},  # runs the cells of notebooks; a program of its own, which nobody imports
 }
 
 # Imports inside a function, resolve_name's too: (module, library), for a heavy library that may be absent, or that

@@ -78,8 +78,9 @@ def test_where_jupyterlab_is_missing_it_says_what_to_install(monkeypatch):
         lab.main([])
 
 
-def test_it_turns_into_jupyterlab(tmp_path, monkeypatch):
-    seen = []
+def test_it_turns_into_jupyterlab_while_a_process_compiles_the_kernels(tmp_path, monkeypatch):
+    seen, started = [], []
+    monkeypatch.setattr(lab.subprocess, "Popen", lambda command, **_: started.append(command[1:]))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: True)
     monkeypatch.setattr(runpy, "run_module", lambda *names, **_: seen.append(names))
     monkeypatch.setattr("sys.argv", ["lab"])
@@ -87,6 +88,7 @@ def test_it_turns_into_jupyterlab(tmp_path, monkeypatch):
     lab.main([str(tmp_path / "course"), "--debug"])
 
     assert seen == [("jupyterlab",)]
+    assert started == [["-m", "jt_edu.precompile"]]
 
 
 def test_help_is_its_docstring(capsys):

@@ -28,6 +28,7 @@ from llvmlite import binding, ir
 from numba import core
 from numba import extending as numba_extending
 
+from jt_edu.backends.mathlib.simd_math import in_kernels
 from jt_edu.backends.numba_pipeline import Inside
 
 types: Any = core.types
@@ -83,9 +84,7 @@ def written(typer: Callable[..., Any], lower: Callable[..., Any]) -> Callable[[F
             return typer(*args)
 
         rule.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-        extending.type_callable(function)(lambda context: rule)
-        extending.lower_builtin(function, types.VarArg(types.Any))(lower)
-        return function
+        return in_kernels(function, rule, lower)  # type: ignore[no-any-return]
 
     return bind
 

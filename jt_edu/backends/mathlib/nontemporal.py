@@ -26,7 +26,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
-from jt_edu.backends.mathlib.simd_math import extending, types
+from jt_edu.backends.mathlib.simd_math import in_kernels, types
 from jt_edu.codegen.loop_ir import BLOCK
 
 LINE = 64  # bytes
@@ -38,10 +38,6 @@ def block(out: Any) -> Any:
     return np.empty(BLOCK, out.dtype)
 
 
-extending.type_callable(block)(lambda context: lambda out: types.Array(out.dtype, 1, "C"))
-
-
-@extending.lower_builtin(block, types.Array)
 def _made(context: Any, builder: Any, signature: Any, _: Any) -> Any:
     """On the stack of the thread."""
     kind = context.get_data_type(signature.return_type.dtype)
@@ -58,6 +54,9 @@ def _made(context: Any, builder: Any, signature: Any, _: Any) -> Any:
     return array._getvalue()
 
 
+in_kernels(block, lambda out: types.Array(out.dtype, 1, "C"), _made)
+
+
 def stream(row: Any, out: Any) -> None:
     """Copy the begin of `row` to all of `out`, both of one axis and one dtype; whole lines bypass the caches."""
     out[...] = row[: len(out)]
@@ -67,10 +66,6 @@ def _typer(row: Any, out: Any) -> Any:
     return types.none if row.ndim == out.ndim == 1 and row.dtype == out.dtype else None
 
 
-extending.type_callable(stream)(lambda context: _typer)
-
-
-@extending.lower_builtin(stream, types.Array, types.Array)
 def _lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     """Bytes up to the first line of `out`, its whole lines, and the rest."""
     row, out = (context.make_array(kind)(context, builder, a) for kind, a in zip(signature.args, args, strict=True))
@@ -84,6 +79,9 @@ def _lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     _send(builder, builder.gep(source, [before]), builder.gep(target, [before]), lines)
     _copy(builder, builder.gep(target, [done]), builder.gep(source, [done]), builder.sub(size, done))
     return context.get_dummy_value()
+
+
+in_kernels(stream, _typer, _lowered)
 
 
 def _copy(builder: Any, target: Any, source: Any, size: Any) -> None:
@@ -105,10 +103,6 @@ def ahead(array: Any, row: Any) -> None:
     """Ask memory for a row of an array that will soon be read, if there is such a row."""
 
 
-extending.type_callable(ahead)(lambda context: lambda array, row: types.none)
-
-
-@extending.lower_builtin(ahead, types.Array, types.Integer)
 def _asked(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     """One request for each line, none of which is waited for."""
     array = context.make_array(signature.args[0])(context, builder, args[0])
@@ -121,3 +115,6 @@ def _asked(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             place = builder.gep(begin, [builder.mul(loop.index, WORD(LINE))])
             builder.call(ask, [place, *map(ir.IntType(32), (0, 3, 1))])  # to read, near, data
     return context.get_dummy_value()
+
+
+in_kernels(ahead, lambda array, row: types.none, _asked)

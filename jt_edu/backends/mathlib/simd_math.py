@@ -225,11 +225,17 @@ def kernel_function(
             return formula(*(Lane(builder, k, v) for k, v in zip(kinds, args, strict=True))).value
 
         typer.__signature__ = inspect.signature(formula)  # type: ignore[attr-defined]
-        extending.type_callable(function)(lambda context: typer)
-        extending.lower_builtin(function, types.VarArg(types.Any))(lower)
-        return function
+        return in_kernels(function, typer, lower)  # type: ignore[no-any-return]
 
     return bind
+
+
+def in_kernels(function: Any, rule: Rule, lower: Callable[..., Any]) -> Any:
+    """Have kernels call a function: `rule` tells the type of its result, `lower` writes its instructions."""
+    extending.type_callable(function)(lambda context: rule)
+    extending.lower_builtin(function, types.VarArg(types.Any))(lower)
+    function.rule, function.lower = rule, lower  # for `text_to_llvm`
+    return function
 
 
 def _calling(ufunc: Any) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu import data
+from jt_edu.lens import compile_processes
 from tests.arguments.inputs import some
 from tests.arguments.rows import Row, refuses, shows
 
@@ -287,6 +288,7 @@ ROWS = [
     *shows(jt.flag_scope, "lazy_execution", False, flagged(pending), False),
     *shows(jt.flag_scope, "backend", "numba", flagged(runs_with), "numba"),
     *shows(jt.flag_scope, "lenient_grad", True, flagged(gradient_of_nothing), [0.0]),
+    *shows(jt.flag_scope, "compile_processes", 3, flagged(compile_processes._processes), 3),
     *shows(jt.flag_scope, "tracebacks", "full", flagged(told_whole)),
     *shows(jt.TracingAllocator, "inner", Counted(), lambda **k: allocated(**k) > 0),
     *errors(),

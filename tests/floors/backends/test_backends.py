@@ -342,7 +342,7 @@ def test_many_threads_that_ask_for_the_same_kernels_get_one_program_each(cache):
 
 
 def test_the_stamp_changes_with_the_settings_of_numba_and_with_the_functions_that_kernels_call(tmp_path, monkeypatch):
-    for name in ("code_loader.py", "cpython_entry.py", "epilogues.py", "numba_pipeline.py", "spin_wait.py"):
+    for name in (f"{stem}.py" for stem in numba_cpu._COMPILES):
         (tmp_path / name).write_text("")
     (tmp_path / "mathlib").mkdir()
     monkeypatch.setattr(numba_cpu, "__file__", str(tmp_path / "numba_cpu.py"))

@@ -11,7 +11,6 @@ else, and it ends with JupyterLab.
 # IPython is typed in part
 
 import contextlib
-import hashlib
 import io
 import json
 import os
@@ -52,10 +51,10 @@ def is_code(cell: dict[str, object]) -> bool:
     return cell["cell_type"] == "code"
 
 
-def run(pages: Sequence[Path], mark: Path, starter: int | None = None) -> Iterator[int]:
+def run(pages: Sequence[Path], goal: Path, starter: int | None = None) -> Iterator[int]:
     """Run all cells of these pages, each page with names of its own; before each cell, how many have run.
 
-    `mark` is a file that is there when all have. The process `starter` is awaited at no time: when it is no longer the
+    `goal` is a file that is there when all have. The process `starter` is awaited at no time: when it is no longer the
     parent of this one, this ends.
     """
     done, shell = 0, InteractiveShell.instance()
@@ -68,22 +67,24 @@ def run(pages: Sequence[Path], mark: Path, starter: int | None = None) -> Iterat
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 shell.run_cell(text, store_history=False, silent=True)
             done += 1
-    mark.parent.mkdir(parents=True, exist_ok=True)
-    mark.touch()
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    goal.touch()
 
 
-def mark_of(pages: Sequence[Path]) -> Path | None:
-    """The file that says that the kernels of these pages are on the disk; None where none are kept."""
+def mark() -> Path | None:
+    """The file that says that the kernels of the course are on the disk; None where none are kept.
+
+    It does not depend on what the notebooks say: what a learner writes into them is run by the learner alone.
+    """
     folder = cache_dir.find(f"numba-{numba_cpu._stamp()}")
-    text = hashlib.sha256(b"".join(page.read_bytes() for page in pages)).hexdigest()[:12]
-    return folder and folder / f"course_{text}"
+    return folder and folder / "course"
 
 
 def main() -> None:
     """Run what was never run here, with a bar on a terminal."""
     pages = sorted(notebooks().glob("*.ipynb"))
-    mark, out = mark_of(pages), sys.stderr
-    if mark is None or mark.exists():
+    done_before, out = mark(), sys.stderr
+    if done_before is None or done_before.exists():
         return
     if hasattr(os, "nice"):
         os.nice(19)
@@ -92,7 +93,7 @@ def main() -> None:
     total, shows = sum(len(cells(page)) for page in pages), rewrites(out)
     sys.path[:0] = [str(pages[0].parent)]
     with tempfile.TemporaryDirectory(prefix="jt_edu_course_") as folder, contextlib.chdir(folder):
-        for done in run(pages, mark, os.getppid()):
+        for done in run(pages, done_before, os.getppid()):
             if shows:
                 out.write(f"\r{WORDS}  {marks(done, total)}  cell {done + 1} of {total}")
                 out.flush()

@@ -17,6 +17,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -78,13 +79,14 @@ def _jobs(step: Step) -> list[Job]:
 def _start(jobs: Sequence[Job]) -> None:
     """A process of its own session: Ctrl-C in a terminal is not meant for it."""
     found = [str(HOME), *filter(None, [os.environ.get("PYTHONPATH")])]
-    helper = subprocess.Popen(
-        [sys.executable, "-m", "jt_edu.lens.compile_processes"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": os.pathsep.join(found)}, start_new_session=True,
-    )  # fmt: skip
-    assert helper.stdin is not None, "it was asked for"
-    with suppress(OSError), helper.stdin:  # it may have ended already
-        helper.stdin.write(pickle.dumps(list(jobs)))
+    with tempfile.TemporaryFile() as file:  # a pipe would be full before the helper begins to read
+        pickle.dump(list(jobs), file)
+        file.seek(0)
+        helper = subprocess.Popen(
+            [sys.executable, "-P", "-m", "jt_edu.lens.compile_processes"], stdin=file, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": os.pathsep.join(found)},
+            start_new_session=True,
+        )  # fmt: skip
     _helpers.append(helper)
 
 

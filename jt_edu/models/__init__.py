@@ -25,9 +25,17 @@
     resnext101_32x8d              88.8          32.8
     wide_resnet50_2               68.9          22.8
     wide_resnet101_2             126.9          45.5
+    densenet121                    8.0          5.76
+    densenet161                   28.7          15.6
+    densenet169                   14.1          6.83
+    densenet201                   20.0          8.74
+    googlenet                     13.0          3.03
+    inception_v3                  27.2          5.71
     squeezenet1_0                  1.2          1.66
     squeezenet1_1                  1.2         0.712
     mobilenet_v2                   3.5         0.602
+    mobilenet_v3_large             5.5         0.437
+    mobilenet_v3_small             2.5         0.114
     shufflenet_v2_x0_5             1.4         0.085
     shufflenet_v2_x1_0             2.3         0.296
     shufflenet_v2_x1_5             3.5           0.6
@@ -46,16 +54,22 @@ from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door, names_of
 from jt_edu.models.alexnet import AlexNet, alexnet
+from jt_edu.models.densenet import *
+from jt_edu.models.googlenet import GoogLeNet, GoogLeNetOutputs, googlenet
+from jt_edu.models.inception import Inception3, InceptionOutputs, inception_v3
 from jt_edu.models.mnasnet import *
 from jt_edu.models.mobilenet import MobileNetV2, mobilenet_v2
+from jt_edu.models.mobilenetv3 import MobileNetV3, mobilenet_v3_large, mobilenet_v3_small
 from jt_edu.models.resnet import *
 from jt_edu.models.shufflenetv2 import *
 from jt_edu.models.squeezenet import SqueezeNet, squeezenet1_0, squeezenet1_1
 from jt_edu.models.vgg import *
 
 __all__ = [
-    "AlexNet", "MobileNetV2", "SqueezeNet", "alexnet", "mobilenet_v2", "squeezenet1_0", "squeezenet1_1",
-    *names_of("jt_edu.models", "mnasnet resnet shufflenetv2 vgg"),
+    "AlexNet", "GoogLeNet", "GoogLeNetOutputs", "Inception3", "InceptionOutputs", "MobileNetV2", "MobileNetV3",
+    "SqueezeNet", "alexnet", "googlenet", "inception_v3", "mobilenet_v2", "mobilenet_v3_large", "mobilenet_v3_small",
+    "squeezenet1_0", "squeezenet1_1",
+    *names_of("jt_edu.models", "densenet mnasnet resnet shufflenetv2 vgg"),
 ]  # fmt: skip
 __all__.sort()
 

@@ -12,11 +12,19 @@ from jt_edu import models, nn
 # torchvision 0.28: parameters, entries of state_dict, numbers in buffers, and a digest of the keys and shapes in order
 TORCHVISION = {
     "alexnet": (61_100_840, 16, 0, "9c198ebdae1863e4"),
+    "densenet121": (7_978_856, 727, 83_769, "aa0fd9923b0003b8"),
+    "densenet161": (28_681_000, 967, 220_097, "82d337d48f910d3a"),
+    "densenet169": (14_149_480, 1015, 158_569, "e2d0f02d9c0ce650"),
+    "densenet201": (20_013_928, 1207, 229_257, "0d234ad7e9a31b95"),
+    "googlenet": (13_004_888, 364, 15_131, "7f541ca29410efb1"),
+    "inception_v3": (27_161_264, 580, 36_320, "aab0ac2cbaf84aa2"),
     "mnasnet0_5": (2_218_512, 314, 20_676, "1ed44e7f7de28388"),
     "mnasnet0_75": (3_170_208, 314, 29_860, "93d711f59686004d"),
     "mnasnet1_0": (4_383_312, 314, 37_972, "c26097f381d52b59"),
     "mnasnet1_3": (6_282_256, 314, 48_868, "9ce90280583fa871"),
     "mobilenet_v2": (3_504_872, 314, 34_164, "37bbbce8932fd0c4"),
+    "mobilenet_v3_large": (5_483_032, 312, 24_446, "efe98e40831bae95"),
+    "mobilenet_v3_small": (2_542_856, 244, 12_146, "5f0efaf3ff4ac979"),
     "resnet101": (44_549_160, 626, 105_448, "02c0f34f4842751f"),
     "resnet152": (60_192_808, 932, 151_579, "685c66205bc823aa"),
     "resnet18": (11_689_512, 122, 9_620, "84fb10d9c6905a1c"),
@@ -56,6 +64,24 @@ def test_parameters_and_keys_are_those_of_torchvision(name):
     found = sum(p.size for p in net.parameters()), len(state), sum(b.size for b in net.buffers()), digest(state)
 
     assert found == TORCHVISION[name]
+
+
+def test_models_are_imported_as_the_seed_writes_it():
+    from jt_edu.models import (  # noqa: PLC0415 - the line is the test
+        alexnet,
+        googlenet,
+        inception_v3,
+        mnasnet,
+        mobilenet_v2,
+        resnext101_32x8d,
+        shufflenetv2,
+        squeezenet,
+        wide_resnet101_2,
+    )  # fmt: skip
+
+    networks = (alexnet, googlenet, inception_v3, mobilenet_v2, resnext101_32x8d, wide_resnet101_2)
+    assert all(callable(network) for network in networks)
+    assert mnasnet.mnasnet1_0 and shufflenetv2.shufflenet_v2_x1_0 and squeezenet.squeezenet1_1
 
 
 def test_every_builder_is_in_the_table_above():

@@ -7,6 +7,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import models
+from jt_edu.models.densenet import DenseLayer
 from jt_edu.models.mnasnet import InvertedResidual as Searched
 from jt_edu.models.mobilenet import InvertedResidual
 from jt_edu.models.resnet import BasicBlock, Bottleneck
@@ -39,6 +40,64 @@ def test_scores_are_those_of_the_twin(torch, name):
     expected = other(twins.State(torch, tensors(torch, state, torch.float32)), torch.tensor(x))
 
     assert far_apart(scores(net, x), expected) < MODEL
+
+
+# Of torchvision 0.28 with the same numbers: size of the images; the largest score, and the first of the second image.
+RECORDED = {
+    "densenet121": ((64, 51), 2.962903, [-0.3854358, -0.3655316, -1.032709, -0.2880939, 0.02079011]),
+    "googlenet": ((64, 51), 2.816811, [-1.212122, 0.377208, -0.2313609, -0.528805, -0.4237603]),
+    "inception_v3": ((96, 101), 0.431004, [0.04279703, -0.1069751, 0.173364, -0.1783142, -0.1457371]),
+    "mobilenet_v3_large": ((64, 51), 21.94176, [0.8933463, 7.957784, -3.213406, -5.263212, -5.598789]),
+    "mobilenet_v3_small": ((64, 51), 2.566103, [2.566103, 0.1542603, -0.003170736, -0.5286015, -0.236383]),
+}
+TRANSFORMED = {"googlenet": [-0.5638896, 0.01650271, -0.0198943], "inception_v3": [0.1142374, -0.1241079, 0.1463025]}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_scores_are_those_that_torchvision_gave(name):
+    size, largest, first = RECORDED[name]
+    net, _ = loaded(getattr(models, name)())
+
+    found = scores(net, image(2, 3, *size))
+
+    assert np.abs(found).max() == pytest.approx(largest, rel=MODEL)
+    np.testing.assert_allclose(found[1, :5], first, atol=MODEL * largest)
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_images_that_were_normalized_for_other_networks_are_scaled_where_that_is_asked_for(name):
+    net, _ = loaded(getattr(models, name)(transform_input=True))
+    size, largest, _ = RECORDED[name]
+
+    np.testing.assert_allclose(scores(net, image(2, 3, *size))[1, :3], TRANSFORMED[name], atol=MODEL * largest)
+
+
+def test_small_classifiers_in_the_middle_have_scores_while_training():
+    google, inception = models.googlenet(num_classes=4), models.inception_v3(num_classes=4)
+
+    outs = google(jt.zeros(2, 3, 64, 64)), inception(jt.zeros(2, 3, 96, 96))  # nothing has to run for this
+
+    assert [type(o).__name__ for o in outs] == ["GoogLeNetOutputs", "InceptionOutputs"]
+    assert [v.shape for o in outs for v in o] == [(2, 4)] * 5
+    without = models.googlenet(num_classes=4, aux_logits=False)
+    assert not any(name.startswith("aux") for name in without.state_dict())
+    assert without(jt.zeros(2, 3, 64, 64))[1:] == (None, None)
+    assert google.eval()(jt.zeros(2, 3, 64, 64)).shape == inception.eval()(jt.zeros(2, 3, 96, 96)).shape == (2, 4)
+
+
+@pytest.mark.parametrize(("name", "size"), [("densenet121", 32), ("googlenet", 32), ("mobilenet_v3_small", 32)])
+def test_without_classes_a_network_gives_its_features(name, size):
+    features = {"densenet121": 1024, "googlenet": 1024, "mobilenet_v3_small": 1024}[name]
+
+    assert getattr(models, name)(num_classes=0).eval()(jt.zeros(1, 3, size, size)).shape == (1, features)
+
+
+def test_a_dense_layer_forgets_maps_while_training():
+    layer = DenseLayer(4, 8, drop_rate=0.5)
+    x = jt.array(image(2, 4, 5, 5))
+
+    assert (layer.train()(x).numpy() == 0).mean() > 0.3
+    assert np.array_equal(layer.eval()(x).numpy(), layer(x).numpy())
 
 
 def test_vgg_has_no_batch_norm_unless_it_is_asked_for(torch):

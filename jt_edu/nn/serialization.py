@@ -23,8 +23,7 @@ import numpy as np
 from jt_edu.base.errors import ArgumentError
 from jt_edu.nn.weight_files.formats import NPZ, format_of
 from jt_edu.nn.weight_files.npz_file import NEST, read_arrays, write_arrays
-from jt_edu.nn.weight_files.packed import BOMB, SWELLS, Array, Packed, refused, told_of
-from jt_edu.nn.weight_files.unpickler import LARGEST
+from jt_edu.nn.weight_files.packed import BOMB, SWELLS, Array, Packed, is_too_long, refused, told_of
 from jt_edu.variable.var import Var, as_var
 
 LONGEST = 200  # letters of an array's name
@@ -112,7 +111,7 @@ def load(path: str | Path) -> Any:
 def _packed(value: Any, way: tuple[Any, ...], arrays: dict[str, Any]) -> Any:
     """The value as JSON can say it; its arrays go into `arrays`."""
     kind = type(value)
-    if kind in (type(None), bool, float, str) or (kind is int and abs(value) < LARGEST):
+    if kind in (type(None), bool, float, str) or (kind is int and not is_too_long(value)):
         return value
     if kind is complex:
         return {"complex": [value.real, value.imag]}

@@ -43,5 +43,5 @@ def format_of(path: Any, how: str) -> Format:
     if suffix not in FORMATS:
         known = ", ".join(list(FORMATS)[:-1])
         asked = f"arrays are {how} a file whose name ends in {known} or {list(FORMATS)[-1]}"
-        raise ArgumentError(asked, repr(str(path)), repr(str(Path(path).with_suffix(".npz"))))
+        raise ArgumentError(asked, repr(str(path)), repr(f"{path}.npz"))
     return FORMATS[suffix]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -26,8 +27,9 @@ from jt_edu.variable.var import Var, as_var
 
 Array = np.ndarray[Any, Any]
 Seen = Callable[[int], None]  # is told of so many bytes that were read or written
-PIECE = 1 << 24  # bytes that are read or written at a time
+PIECE = 1 << 20  # bytes that are read or written at a time
 BOMB, SWELLS = 100_000_000, 200  # bytes that a file may unpack to, or as many times its own size
+LARGEST = 10**4000  # of whole numbers: Python reads and writes no more digits
 MOST_AXES = 64  # of an array of NumPy's
 
 
@@ -144,7 +146,7 @@ def drafted(path: Any, verb: str, total: int) -> Iterator[tuple[IO[bytes], Seen]
         raise FileNotFoundError(
             f"a file is written to a folder that exists; found no folder {str(target.parent)!r}. Try: {way}."
         )
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    draft = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.part")
     try:
         with draft.open("wb") as file, metered(verb, path, total) as seen:
             yield file, seen
@@ -170,14 +172,15 @@ def poured(file: IO[bytes], array: Array, seen: Seen) -> None:
     little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     data = little.reshape(-1).view(np.uint8)
     for start in range(0, data.size, PIECE):
-        seen(file.write(data[start : start + PIECE]))
+        seen(file.write(data[start : start + PIECE].data))
 
 
 def numbers(data: Array, dtype: DType) -> Array:
     """Bytes of a file as numbers, as Vars store them. Kernels trust that a bool is 0 or 1."""
     if dtype == "bool":
-        return data != 0
-    return data.view(dtype.storage.newbyteorder("<")).astype(dtype.storage, copy=False)
+        return np.not_equal(data, 0)
+    found: Array = data.view(dtype.storage.newbyteorder("<")).astype(dtype.storage, copy=False)
+    return found
 
 
 def stored(value: Any) -> tuple[str, Array]:
@@ -198,9 +201,14 @@ def whole(*values: Any) -> bool:
     return all(type(value) is int and 0 <= value < 1 << 63 for value in values)
 
 
+def is_too_long(value: Any) -> bool:
+    """Whether a value is an integer that Python does not write."""
+    return type(value) is int and abs(value) >= LARGEST
+
+
 def refused(value: Any, way: tuple[Any, ...], holds: str = "", attempt: str = "") -> ArgumentError:
     """The error for a value that has no place in a file, with its way there."""
-    what = "an integer of thousands of digits" if type(value) is int else type(value).__name__
+    what = "an integer of thousands of digits" if is_too_long(value) else type(value).__name__
     what += " of Python's objects" if isinstance(value, np.ndarray) and value.dtype.hasobject else ""
     place = "".join(f"[{key!r}]" for key in way)
     return ArgumentError(

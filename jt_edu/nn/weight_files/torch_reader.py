@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -81,7 +81,13 @@ class Storage:
 class Tensors:
     """What the names in a pickle of `torch.save` stand for, and which storages it speaks of."""
 
-    def __init__(self, file: IO[bytes], leaf: Callable[[Packed], Any], seen: Seen, told: Callable[[], Any]) -> None:
+    def __init__(
+        self,
+        file: IO[bytes],
+        leaf: Callable[[Packed], Any],
+        seen: Seen,
+        told: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         self.leaf, self.seen, self.told = leaf, seen, told
         self.size = file.seek(0, 2)
         self.storages: dict[str, Storage] = {}
@@ -91,7 +97,8 @@ class Tensors:
         self.find: Callable[[Storage], None] = lambda storage: None
         tensor, parameter = Called(self.tensor), Called(lambda data, *_: data)
         self.names = {
-            "collections OrderedDict": Called(self.ordered), "torch Size": Called(size_of), "torch device": Called(device),
+            "collections OrderedDict": Called(self.ordered),
+            "torch Size": Called(size_of), "torch device": Called(device),
             "__builtin__ complex": Called(complex_of), "builtins complex": Called(complex_of),
             **{f"torch._utils _rebuild_{name}": tensor for name in ("tensor", "tensor_v2", "tensor_v3")},
             "torch._utils _rebuild_parameter": parameter, "torch.storage UntypedStorage": DTYPES["uint8"],
@@ -194,9 +201,8 @@ def complex_of(real: Any, imag: Any) -> complex:
 def _from_zip(file: IO[bytes], tensors: Tensors) -> Any:
     archive = zipfile.ZipFile(file)
     members = _sound(archive.infolist(), tensors.size)
-    root = next(
-        (name.removesuffix("data.pkl") for name in members if name.count("/") == 1 and name.endswith("/data.pkl")), ""
-    )
+    roots = [name.removesuffix("data.pkl") for name in members if name.partition("/")[2] == "data.pkl"]
+    root = roots[0] if roots else ""
     if not root or any(not name.startswith(root) for name in members):
         renamed = "the same file under a name that ends in .npz" if all(n.endswith(".npy") for n in members) else ""
         raise Refused("a zip file without data.pkl in its only folder", renamed)

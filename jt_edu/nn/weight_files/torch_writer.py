@@ -12,6 +12,7 @@ instruction, since Python's own writer wants to have the functions that it names
 
 from __future__ import annotations
 
+import math
 import struct
 import zipfile
 from collections.abc import Mapping
@@ -24,12 +25,13 @@ from jt_edu.nn.weight_files.packed import (
     Array,
     computed,
     drafted,
+    is_too_long,
     poured,
     refused,
     stored,
 )
 from jt_edu.nn.weight_files.torch_reader import STORAGES
-from jt_edu.nn.weight_files.unpickler import ATOMS, LARGEST, LARGEST_KEY, MOST_KEYS
+from jt_edu.nn.weight_files.unpickler import ATOMS, LARGEST_KEY, MOST_KEYS
 from jt_edu.variable.var import Var
 
 KINDS = {dtype: name for name, dtype in STORAGES.items()}
@@ -81,7 +83,7 @@ def _collect(value: Any, way: tuple[Any, ...], arrays: list[Any]) -> None:
             _collect(part, (*way, k), arrays)
     elif isinstance(value, np.generic):
         _collect(value.item(), way, arrays)
-    elif kind not in (*ATOMS, complex) or (kind is int and abs(value) >= LARGEST):
+    elif kind not in (*ATOMS, complex) or is_too_long(value):
         raise refused(value, way)
 
 
@@ -118,11 +120,15 @@ class Pickler:
         else:
             self.put(value.item())
 
+    def put_all(self, *values: Any) -> None:
+        """Write one value after the other."""
+        for value in values:
+            self.put(value)
+
     def between(self, begin: bytes, values: Any, end: bytes) -> None:
         """Write values after a mark, and what is made of all of them."""
         self.parts.append(begin)
-        for value in values:
-            self.put(value)
+        self.put_all(*values)
         self.parts.append(end)
 
     def named(self, name: str) -> None:
@@ -155,12 +161,9 @@ class Pickler:
         self.parts.append(b"((")
         self.put("storage")
         self.named("torch.storage UntypedStorage" if young else f"torch {KINDS[dtype]}Storage")
-        for part in (str(self.key(value, array)), "cpu", array.nbytes if young else array.size):
-            self.put(part)
+        self.put_all(str(self.key(value, array)), "cpu", array.nbytes if young else array.size)
         self.parts.append(b"tQ")
-        strides = tuple(int(np.prod(array.shape[k + 1 :], dtype=object)) for k in range(array.ndim))
-        for part in (0, array.shape, strides, False):
-            self.put(part)
+        self.put_all(0, array.shape, tuple(math.prod(array.shape[k + 1 :]) for k in range(array.ndim)), False)
         self.call("collections OrderedDict")
         if young:
             self.named(f"torch {dtype}")
@@ -171,7 +174,7 @@ class Pickler:
         data = value._node.data if isinstance(value, Var) else array
         if not isinstance(data, np.ndarray):  # a constant has no memory
             data = array
-        place = (data.__array_interface__["data"][0], data.shape, data.strides, data.dtype.str)
+        place: tuple[Any, ...] = (data.__array_interface__["data"][0], data.shape, data.strides, data.dtype.str)
         place = place if data.size else (len(self.storages),)
         if place not in self.keys:
             self.keys[place] = len(self.storages)

@@ -9,7 +9,7 @@ stranger's pickle is running a stranger's program. `pickletools` of the standard
 
 and the machine below knows just those that a file of `torch.save` needs. A name stands for something of ours, or the
 file is refused; so nothing is imported, and what is called is in a table of a dozen functions. Each instruction takes
-time and memory in proportion to its own length: a mark in the memo is a key of a dict, where Python's machine makes a
+time and memory in proportion to its own length: a place in the memo is a key of a dict, where Python's machine makes a
 list as long as the file asks it to; keys of dicts are small, since to hash a tuple of tuples of tuples may take years.
 """
 
@@ -19,13 +19,13 @@ import pickletools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
+from jt_edu.base.errors import JtError
 from jt_edu.ir.builders import short
-from jt_edu.nn.weight_files.packed import Refused, State
+from jt_edu.nn.weight_files.packed import Refused, State, is_too_long
 
 ATOMS = (str, int, float, bool, type(None))
 LARGEST_KEY = 1 << 64
 MOST_KEYS = 16  # parts of a tuple that is a key
-LARGEST = 10**4000  # of whole numbers: Python writes no more digits
 ADVICE = "torch.save(net.state_dict(), path), where the file was made"
 VALUES = (  # instructions that push what they carry
     "BININT", "BININT1", "BININT2", "INT", "LONG", "LONG1", "LONG4", "BINFLOAT", "FLOAT", "BINUNICODE", "BINUNICODE8",
@@ -87,7 +87,7 @@ def unpickled(pickle: bytes | Readable, names: Mapping[str, Any], persistent: Ca
             if name == "STOP":
                 return machine.stack.pop()
             STEPS.get(name, _unknown(name))(machine, argument)
-    except (Refused, MemoryError):
+    except (Refused, JtError, MemoryError):
         raise
     except Exception as error:
         raise Refused(f"a damaged pickle ({error!r:.80})") from error
@@ -105,7 +105,7 @@ class Machine:
 
     def push(self, value: Any) -> None:
         """Put a value onto the stack."""
-        if type(value) is int and abs(value) >= LARGEST:
+        if is_too_long(value):
             raise Refused("an integer of thousands of digits")
         self.stack.append(value)
 
@@ -207,7 +207,7 @@ def _filling(kind: type, put: Callable[[Any, list[Any]], None], count: int = 0) 
 
 
 def _unknown(name: str) -> Callable[[Machine, Any], None]:
-    def step(machine: Machine, _: Any) -> None:
+    def step(_machine: Machine, _: Any) -> None:
         raise Refused(f"a pickle with the instruction {name}, which files of torch.save do without", ADVICE)
 
     return step

@@ -164,10 +164,12 @@ def armed(rng):
 def babbling(rng):
     """Instructions in any order, which often enough mean something."""
     codes = [
-        b"(", b"]", b"}", b")", b"a", b"e", b"s", b"u", b"t", b"\x85", b"\x86", b"q\x00", b"h\x00", b"q\x01", b"h\x01", b"R", b"b",
-        b"N", b"\x88", b"K\x05", b"J\xff\xff\xff\x7f", b"\x8a\x09" + bytes(8) + b"\x01", b"X\x01\x00\x00\x00a", b"l", b"d",
-        b"Q", b"\x94", b"\x95" + b"\xff" * 8, b"r\xff\xff\xff\x7f", b"0", b"2", b"1", b"\x8f", b"\x81", b"P1\n", b"I99\n",
-        b"ccollections\nOrderedDict\n", b"ctorch\nSize\n", b"ctorch._utils\n_rebuild_tensor_v2\n", b"ctorch\nFloatStorage\n",
+        b"(", b"]", b"}", b")", b"a", b"e", b"s", b"u", b"t", b"\x85", b"\x86", b"q\x00", b"h\x00", b"q\x01", b"h\x01",
+        b"R", b"b", b"N", b"\x88", b"K\x05", b"J\xff\xff\xff\x7f", b"\x8a\x09" + bytes(8) + b"\x01",
+        b"X\x01\x00\x00\x00a", b"l", b"d", b"Q", b"\x94", b"\x95" + b"\xff" * 8, b"r\xff\xff\xff\x7f", b"0", b"2", b"1",
+        b"\x8f", b"\x81", b"P1\n", b"I99\n",
+        b"ccollections\nOrderedDict\n", b"ctorch\nSize\n", b"ctorch._utils\n_rebuild_tensor_v2\n",
+        b"ctorch\nFloatStorage\n",
     ]  # fmt: skip
     picked = [codes[k] for k in rng.integers(len(codes), size=rng.integers(1, 300))]
     pickled = b"\x80\x02" + b"".join(picked) + b"."

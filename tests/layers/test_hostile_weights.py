@@ -135,7 +135,7 @@ TORCH = {
     "nothing": (b"", "neither a zip file nor a pickle"),
     "a set": (zipped(b"\x80\x04\x8f."), "the instruction EMPTY_SET"),
     "a tuple of tuples as a key": (zipped(b"\x80\x02})" + b"\x85" * 3 + b"Ns."), "a dict with a tuple as a key"),
-    "attributes of a list": (zipped(b"\x80\x02]}b."), "a list, where a State is filled"),
+    "a state for a list": (zipped(b"\x80\x02]}b."), "a state for a list"),
     "no end": (zipped(b"\x80\x02]]"), "pickle exhausted before seeing STOP"),
 }  # fmt: skip
 

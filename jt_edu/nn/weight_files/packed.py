@@ -222,3 +222,9 @@ class State(dict[str, Any]):
     """Names and arrays of a module, and the versions of its parts, which some layers of PyTorch ask for."""
 
     _metadata: Mapping[str, Any]
+
+    def built(self, state: Any) -> None:
+        """What a pickle says of it besides its items (unpickler.py)."""
+        if type(state) is not dict or list(state) != ["_metadata"] or not isinstance(state["_metadata"], dict):
+            raise Refused("attributes of a dict other than _metadata")
+        self._metadata = state["_metadata"]

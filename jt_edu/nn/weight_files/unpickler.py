@@ -7,10 +7,11 @@ stranger's pickle is running a stranger's program. `pickletools` of the standard
     from jt_edu.nn.weight_files.unpickler import instructions
     instructions(pickle.dumps({"epoch": 3}, 2))     PROTO 2, EMPTY_DICT, BINPUT 0, BINUNICODE 'epoch', ...
 
-and the machine below knows just those that a file of `torch.save` needs. A name stands for something of ours, or the
-file is refused; so nothing is imported, and what is called is in a table of a dozen functions. Each instruction takes
-time and memory in proportion to its own length: a place in the memo is a key of a dict, where Python's machine makes a
-list as long as the file asks it to; keys of dicts are small, since to hash a tuple of tuples of tuples may take years.
+and the machine below knows just those that files of `torch.save` and of data sets need. A name stands for something of
+ours, or the file is refused; so nothing is imported, and what is called is in a table of a dozen functions. Each
+instruction takes time and memory in proportion to its own length: a place in the memo is a key of a dict, where
+Python's machine makes a list as long as the file asks it to; keys of dicts are small, since to hash a tuple of tuples
+of tuples may take years.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, Protocol
 
 from jt_edu.base.errors import JtError
 from jt_edu.ir.builders import short
-from jt_edu.nn.weight_files.packed import Refused, State, is_too_long
+from jt_edu.nn.weight_files.packed import Refused, is_too_long
 
 ATOMS = (str, int, float, bool, type(None))
 LARGEST_KEY = 1 << 64
@@ -29,7 +30,7 @@ MOST_KEYS = 16  # parts of a tuple that is a key
 ADVICE = "torch.save(net.state_dict(), path), where the file was made"
 VALUES = (  # instructions that push what they carry
     "BININT", "BININT1", "BININT2", "INT", "LONG", "LONG1", "LONG4", "BINFLOAT", "FLOAT", "BINUNICODE", "BINUNICODE8",
-    "SHORT_BINUNICODE", "UNICODE", "BINSTRING", "SHORT_BINSTRING", "STRING",
+    "SHORT_BINUNICODE", "UNICODE", "BINSTRING", "SHORT_BINSTRING", "STRING", "BINBYTES", "BINBYTES8", "SHORT_BINBYTES",
 )  # fmt: skip
 GETS = ("GET", "BINGET", "LONG_BINGET")
 
@@ -141,12 +142,12 @@ class Machine:
         self.stack.append(function.function(*arguments))
 
     def build(self) -> None:
-        """Set the one attribute that is known: the versions of a module's parts."""
+        """Tell what a function of ours has made what else the pickle says of it."""
         (state,) = self.pop(1)
-        target = self.last(State)
-        if type(state) is not dict or list(state) != ["_metadata"] or not isinstance(state["_metadata"], dict):
-            raise Refused(f"attributes of a dict other than _metadata: {said(state)}")
-        target._metadata = state["_metadata"]
+        told = getattr(self.stack[-1], "built", None)
+        if told is None:
+            raise Refused(f"a state for {said(self.stack[-1])}", ADVICE)
+        told(state)
 
 
 def said(value: Any) -> str:
@@ -169,7 +170,7 @@ def fill(target: dict[Any, Any], items: list[Any]) -> None:
     for key, value in zip(items[::2], items[1::2], strict=True):
         parts = key if type(key) is tuple and len(key) <= MOST_KEYS else (key,)
         for part in parts:
-            if type(part) not in ATOMS or (type(part) is int and abs(part) > LARGEST_KEY):
+            if type(part) not in (*ATOMS, bytes) or (type(part) is int and abs(part) > LARGEST_KEY):
                 raise Refused(f"a dict with {said(key)} as a key")
         target[key] = value
 
@@ -208,7 +209,7 @@ def _filling(kind: type, put: Callable[[Any, list[Any]], None], count: int = 0) 
 
 def _unknown(name: str) -> Callable[[Machine, Any], None]:
     def step(_machine: Machine, _: Any) -> None:
-        raise Refused(f"a pickle with the instruction {name}, which files of torch.save do without", ADVICE)
+        raise Refused(f"a pickle with the instruction {name}, which nothing here needs", ADVICE)
 
     return step
 

@@ -40,12 +40,8 @@ def save(value: Any, path: str | Path) -> None:
         .pth, .pt, .bin      `torch.load(path, weights_only=True)` reads it; Vars and arrays become tensors
         .safetensors         `safetensors` reads it; only a dict of names and arrays
 
-    `net.load` reads the file of a `net.state_dict()` in each of these. In a .pth file a Var that stands in two places
-    is written once, and is one Var again when it is loaded.
-
-    Args:
-        value: one of these, or lists, tuples and dicts of them, however deep.
-        path: of the file.
+    `net.load` reads a `net.state_dict()` from each of these. In a .pth file a Var that stands in two places is written
+    once, and is one Var again when it is loaded.
 
     Raises:
         ArgumentError: the value holds something else, and the message says where; or the suffix is not known.
@@ -56,13 +52,11 @@ def save(value: Any, path: str | Path) -> None:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     jt.save({"net": net.state_dict(), "epoch": 3, "losses": [0.5, 0.25]}, folder + "/run.npz")
         ...     run = jt.load(folder + "/run.npz")
-        >>> run["epoch"], run["losses"], net.load_state_dict(run["net"])
-        (3, [0.5, 0.25], Loaded(missing=[], unexpected=[]))
-
-        >>> with tempfile.TemporaryDirectory() as folder:  # for PyTorch: net.load_state_dict(torch.load("net.pth"))
-        ...     jt.save(net.state_dict(), folder + "/net.pth")
+        ...     jt.save(net.state_dict(), folder + "/net.pth")  # for torch.load, too
         ...     net.load(folder + "/net.pth")
         Loaded(missing=[], unexpected=[])
+        >>> run["epoch"], run["losses"], net.load_state_dict(run["net"])
+        (3, [0.5, 0.25], Loaded(missing=[], unexpected=[]))
     """
     form = format_of(path, "written into")  # before anything is computed
     arrays: dict[str, Any] = {}

@@ -31,9 +31,9 @@ log = logging.getLogger("jt_edu.backends")
 def find(stamp: str) -> Path | None:
     """The folder for the files of one stamp, made if need be; None if there is none to be had."""
     try:
-        root = _root()
-        folder = _own(_own(root) / stamp)
-        _prune(root, folder)
+        top = _own(root())
+        folder = _own(top / stamp)
+        _prune(top, folder)
     except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
         say_once(f"kernels are kept in a temporary folder, for this process only: {error}")
     else:
@@ -45,7 +45,7 @@ def find(stamp: str) -> Path | None:
         return None
 
 
-def _root() -> Path:
+def root() -> Path:
     """The folder that the user or the platform names; it need not exist."""
     if asked := os.environ.get("JT_EDU_CACHE"):
         return Path(asked).expanduser().absolute()

@@ -3,16 +3,13 @@
     binary    records of bytes: label (CIFAR-100: coarse label, label), 1024 red, 1024 green, 1024 blue
     Python    pickled dicts: b"data" (n, 3072) uint8, b"labels" (CIFAR-100: b"fine_labels", b"coarse_labels")
 
-A pickle is a program, and a stranger's program is not run. The reader below knows the few words that these files are
-made of (an array of bytes, a text in latin-1), builds plain arrays of them itself, and refuses any other word. Entries
-have names that are texts or numbers: of a tuple of tuples that holds itself twice, sixty times over, a hash has no end.
+A pickle is a program, and a stranger's program is not run: it is read instruction by instruction (unpickler.py), and of
+names it may say those of an array of bytes, of which plain arrays are made here.
 """
 
 from __future__ import annotations
 
-import io
 import math
-import pickle
 import reprlib
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +19,8 @@ import numpy as np
 
 from jt_edu.data.binary_io import FileError, checked_labels, first_of, folder_of
 from jt_edu.data.vision_dataset import Pictures
+from jt_edu.nn.weight_files.packed import Refused, whole
+from jt_edu.nn.weight_files.unpickler import Called, said, unpickled
 from jt_edu.ops.arguments import yes_or_no
 
 PIXELS = 3 * 32 * 32
@@ -128,97 +127,49 @@ class CIFAR100(CIFAR10):
 def read_plain_pickle(path: Path) -> dict[Any, Any]:
     """The dict in a pickle of texts, numbers, lists and arrays of bytes; a pickle of anything else is refused."""
     try:
-        content = _PlainUnpickler(io.BytesIO(path.read_bytes()), encoding="bytes").load()
-    except FileError:
-        raise
-    except Exception as error:
-        raise FileError("the file is a pickled dict", f"{type(error).__name__}: {error} in {str(path)!r}") from error
+        content = unpickled(path.read_bytes(), NAMES, lambda told: None)
+    except Refused as error:
+        raise FileError("the file is a pickled dict", f"{error} in {str(path)!r}") from error
     if not isinstance(content, dict):
         raise FileError("the file is a pickled dict", f"{type(content).__name__} in {str(path)!r}")
     return content
 
 
-STEPS: Any = pickle._Unpickler.dispatch  # by the byte that asks for it
-
-
-def _of_plain_names(code: bytes, names: slice) -> Callable[[Any], None]:
-    """The step that puts entries into a dict, when it is known that their names are plain."""
-
-    def step(reader: Any) -> None:
-        for name in reader.stack[names]:
-            if not isinstance(name, (str, bytes, int)):
-                raise pickle.UnpicklingError(f"an entry whose name is a {type(name).__name__}")
-        STEPS[code[0]](reader)
-
-    return step
-
-
-def _no_set(_: Any) -> None:
-    raise pickle.UnpicklingError("a set, which these files do not need")
-
-
-class _PlainUnpickler(pickle._Unpickler):  # written in Python: it takes no memory on credit
-    """Knows the words of an array of bytes, and answers them with words of its own."""
-
-    dispatch: ClassVar[Any] = {
-        **STEPS,
-        pickle.SETITEM[0]: _of_plain_names(pickle.SETITEM, slice(-2, -1)),
-        pickle.SETITEMS[0]: _of_plain_names(pickle.SETITEMS, slice(0, None, 2)),  # what stands behind the last mark
-        pickle.DICT[0]: _of_plain_names(pickle.DICT, slice(0, None, 2)),
-        **dict.fromkeys((code[0] for code in (pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET)), _no_set),
-    }
-    WORDS: ClassVar[dict[tuple[str, str], str]] = {
-        ("numpy.core.multiarray", "_reconstruct"): "array",
-        ("numpy._core.multiarray", "_reconstruct"): "array",
-        ("numpy", "ndarray"): "ndarray",
-        ("numpy", "dtype"): "dtype",
-        ("_codecs", "encode"): "encode",
-    }
-
-    def find_class(self, module: str, name: str) -> Any:
-        """What a word of the pickle stands for."""
-        if (module, name) not in self.WORDS:
-            raise pickle.UnpicklingError(f"the word {module}.{name}, which these files do not need")
-        return _Word(self.WORDS[module, name])
-
-
-class _Word:
-    """A word of a pickle. It can be said with arguments, and nothing else."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __call__(self, *arguments: Any) -> Any:
-        if self.name == "array" and len(arguments) == 3:
-            return _Bytes()
-        if self.name == "dtype" and arguments and arguments[0] in ("u1", b"u1"):
-            return _Bytes()
-        if self.name == "encode" and arguments[1:] == ("latin1",) and isinstance(arguments[0], str):
-            return arguments[0].encode("latin1")
-        raise pickle.UnpicklingError(f"{self.name}{reprlib.repr(arguments):.80}, which these files do not need")
-
-    def __setstate__(self, state: Any) -> None:
-        raise pickle.UnpicklingError(f"a state for {self.name}")
-
-
-class _Bytes:
+class Pixels:
     """What becomes an array when its state is known: (version, shape, dtype, column by column?, bytes)."""
 
-    __slots__ = ("array",)
+    array: np.ndarray[Any, Any] | None = None
 
-    def __setstate__(self, state: Any) -> None:
-        self.array = None
-        if not (isinstance(state, tuple) and len(state) == 5 and isinstance(state[1], tuple)):
-            return  # the state of a dtype, which says nothing new
+    def built(self, state: Any) -> None:
+        """Take the state; that of a dtype says nothing new."""
+        if not (type(state) is tuple and len(state) == 5 and type(state[1]) is tuple):
+            return
         _, shape, dtype, columns_first, content = state
-        lengths = all(type(n) is int and n >= 0 for n in shape)
-        if not lengths or not isinstance(dtype, _Bytes) or columns_first or not isinstance(content, bytes):
-            raise pickle.UnpicklingError(f"an array of state {reprlib.repr(state):.80}")
+        content = content.encode("latin-1") if type(content) is str else content  # Python 2 knew no bytes
+        if not whole(*shape) or not isinstance(dtype, Pixels) or columns_first or type(content) is not bytes:
+            raise Refused("an array of something else than bytes")
         if math.prod(shape) != len(content):
-            raise pickle.UnpicklingError(f"{len(content)} bytes for an array of shape {shape}")
+            raise Refused(f"{len(content)} bytes for an array of shape {shape}")
         self.array = np.frombuffer(content, np.uint8).reshape(shape)
+
+
+def _dtype(kind: Any, *_: Any) -> Pixels:
+    if kind not in ("u1", b"u1"):
+        raise Refused(f"numbers of the dtype {said(kind)}")
+    return Pixels()
+
+
+def _encoded(text: Any, encoding: Any) -> bytes:
+    if type(text) is not str or encoding != "latin1":
+        raise Refused(f"a text in {said(encoding)}")
+    return text.encode("latin-1")
+
+
+NAMES = {
+    "numpy.core.multiarray _reconstruct": Called(lambda *_: Pixels()),
+    "numpy._core.multiarray _reconstruct": Called(lambda *_: Pixels()),
+    "numpy ndarray": "ndarray", "numpy dtype": Called(_dtype), "_codecs encode": Called(_encoded),
+}  # fmt: skip
 
 
 def _entry(content: dict[Any, Any], name: str, path: Path) -> Any:

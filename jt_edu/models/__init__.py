@@ -2,7 +2,8 @@
 
     net = jt.models.resnet50(num_classes=10)
     scores = net(jt.rand(1, 3, 224, 224))              # (1, 10)
-    net.load_state_dict(state)                         # name -> array: keys, shapes and order are torchvision's
+    net.load("mine.pth")                               # keys, shapes and order are torchvision's
+    net = jt.models.resnet50(pretrained=True)          # with torchvision's weights, downloaded once
 
                             parameters    operations
                                 / 10^6        / 10^9, for one image of 224 x 224, as `jt.explain` counts them

@@ -21,6 +21,7 @@ Source: Huang, Liu, van der Maaten and Weinberger 2017, "Densely connected convo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from jt_edu import nn
@@ -135,6 +136,16 @@ class DenseNet(nn.Module):
                 init.kaiming_normal_(layer.weight)
             if isinstance(layer, nn.Linear) and layer.bias is not None:
                 init.zero_(layer.bias)
+
+    @staticmethod
+    def published_name(key: str) -> str:
+        """The key of a number whose key is older in the published files.
+
+        Example:
+            >>> DenseNet.published_name("features.denseblock1.denselayer2.norm.1.weight")
+            'features.denseblock1.denselayer2.norm1.weight'
+        """
+        return re.sub(r"(denselayer\d+\.(?:norm|conv))\.(\d)", r"\1\2", key)
 
     def execute(self, x: Var) -> Var:
         """Scores of images."""

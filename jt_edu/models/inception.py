@@ -19,7 +19,7 @@ Source: Szegedy et al. 2016, "Rethinking the Inception architecture for computer
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from jt_edu import nn
 from jt_edu.base.own import own
@@ -215,6 +215,8 @@ class Inception3(nn.Module):
         >>> sum(p.size for p in Inception3(aux_logits=False).parameters())
         23834568
     """
+
+    PUBLISHED: ClassVar[dict[str, Any]] = {"transform_input": True}
 
     def __init__(
         self, num_classes: int = 1000, aux_logits: bool = True, transform_input: bool = False, dropout: float = 0.5

@@ -97,6 +97,8 @@ class MNASNet(nn.Module):
         ['layers.8.0.layers.0.weight', 'layers.8.0.layers.1.weight', 'layers.8.0.layers.1.bias']
     """
 
+    _version = 2  # torchvision's: in version 1 the stem was as wide for each alpha
+
     def __init__(self, alpha: float, num_classes: int = 1000, dropout: float = 0.2) -> None:
         number("MNASNet", "alpha", alpha, 0, above=True)
         first, inputs = multiple_of_8(32 * alpha), multiple_of_8(16 * alpha)

@@ -1,10 +1,8 @@
 """Weights: where do a network's numbers come from, before it is trained?
 
-    resnet18()                     drawn, as its paper or torchvision draws them
-    net.load("resnet18.npz")       read from a file that `net.save` wrote, or that somebody wrote from another framework
-
-Jittor's constructors take `pretrained`, and download weights if it is True. Ours take it too, so that programs for
-Jittor run; but nothing is downloaded here, and a network that is asked for what it cannot have says so.
+resnet18()                     drawn, as its paper or torchvision draws them
+resnet18(pretrained=True)      those that torchvision has published: from a folder of this machine, or downloaded
+net.load("resnet18.pth")       read from a file: of `net.save`, of PyTorch, of safetensors
 """
 
 from __future__ import annotations
@@ -14,40 +12,43 @@ from typing import Any, TypeVar
 
 from jt_edu import nn
 from jt_edu.base.errors import ArgumentError
+from jt_edu.models.published import path_of
+from jt_edu.nn.serialization import load
 
 Network = TypeVar("Network", bound=nn.Module)
+PUBLISHED = "IMAGENET1K_V1"  # torchvision's name for the weights that `pretrained=True` means
 
 
-def untrained(network: str, pretrained: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a network that begins with weights of its own.
+def asked_for(network: str, pretrained: Any, settings: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+    """Whether published weights are asked for, and the settings that the network's class is to be told.
 
     Args:
         network: how it is called, such as "resnet18".
-        pretrained: False; torchvision's newer name for it, `weights`, may be None among the settings.
-        settings: what the network's class is to be told.
+        pretrained: True or False; torchvision's newer name for it, `weights`, may be among the settings.
+        settings: those of the class, and `weights`.
 
     Raises:
-        ArgumentError: weights are asked for.
+        ArgumentError: other weights are asked for.
 
     Example:
-        >>> untrained("resnet18", False, {"num_classes": 10, "weights": None})
-        {'num_classes': 10}
+        >>> asked_for("resnet18", False, {"num_classes": 10, "weights": None})
+        (False, {'num_classes': 10})
     """
-    asked = {"pretrained": pretrained, "weights": settings.get("weights")}
-    for name, value in asked.items():
-        if value is not None and value is not False:
-            raise ArgumentError(
-                f"{network} starts from random weights: none are downloaded", f"{name}={value!r}",
-                f"{network}(), then .load(path) of an .npz file, or .load_state_dict(names and arrays): keys, shapes "
-                "and order are torchvision's",
-            )  # fmt: skip
-    return {name: value for name, value in settings.items() if name != "weights"}
+    weights = settings.get("weights")
+    if pretrained not in (True, False, None) or weights not in (None, False, True, PUBLISHED):
+        found = f"weights={weights!r}" if pretrained in (True, False, None) else f"pretrained={pretrained!r}"
+        way = f"{network}(pretrained=True), or {network}() and .load(path) of a file"
+        raise ArgumentError(f"{network} starts from random weights, or from torchvision's {PUBLISHED}", found, way)
+    return bool(pretrained or weights), {name: value for name, value in settings.items() if name != "weights"}
 
 
 def variant(
     name: str, family: type[Network], what: str, parameters: int, *args: Any, **named: Any
 ) -> Callable[..., Network]:
     """A function that makes one network of a family; it takes `pretrained`, and settings of the family.
+
+    With `pretrained=True` it has torchvision's weights, or it is an error that says where to put them. What these want
+    of a family stands in its `PUBLISHED` (settings) and `published_name` (of a key in the file, its key here).
 
     Args:
         name: of the function.
@@ -64,7 +65,14 @@ def variant(
     make: Callable[..., Network] = family
 
     def made(pretrained: Any = False, **settings: Any) -> Network:
-        return make(*args, **named, **untrained(name, pretrained, settings))
+        wanted, own = asked_for(name, pretrained, settings)
+        if not wanted:
+            return make(*args, **named, **own)
+        file = path_of(name)  # before anything is made
+        net = make(*args, **{**named, **getattr(family, "PUBLISHED", {}), **own})
+        rename: Callable[[str], str] = getattr(family, "published_name", str)
+        net.load_state_dict({rename(key): value for key, value in load(file).items()})
+        return net
 
     made.__name__ = made.__qualname__ = name
     made.__module__ = family.__module__

@@ -44,6 +44,7 @@ class _Remembers(Module):
     running_mean: Var | None
     running_var: Var | None
     num_batches_tracked: Var | None
+    _version = 2  # since batches are counted
     may_miss = ("num_batches_tracked",)  # Jittor does not count batches
 
     def __init__(

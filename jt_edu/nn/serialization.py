@@ -3,8 +3,12 @@
     jt.save({"net": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}, "run.npz")
     run = jt.load("run.npz")
 
-The file is an npz file (npz_file.py): one plain array for each array in the value, named after its way there, such as
-"net.weight", and one more, NEST, with the rest as JSON. Nothing in it is a program, so a stranger's file may be read.
+    .npz                  plain arrays, NumPy's format: one for each array in the value, named after its way there, such
+                          as "net.weight", and one more, NEST, with the rest as JSON
+    .pth, .pt, .bin       PyTorch's, for exchange with it: the same values
+    .safetensors          for exchange: a dict of names and arrays
+
+No file is ever a program here, so a stranger's may be read. The formats stand in weight_files.
 """
 
 from __future__ import annotations
@@ -17,30 +21,30 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError
-from jt_edu.nn.npz_file import NEST, Array, checked, read_arrays, told_of, write_arrays
-from jt_edu.ops.create import sync
+from jt_edu.nn.weight_files.formats import NPZ, format_of
+from jt_edu.nn.weight_files.npz_file import NEST, read_arrays, write_arrays
+from jt_edu.nn.weight_files.packed import BOMB, SWELLS, Array, Packed, is_too_long, refused, told_of
 from jt_edu.variable.var import Var, as_var
 
 LONGEST = 200  # letters of an array's name
-LARGEST = 10**4000  # of whole numbers: Python reads no more digits from a text
-BOMB, SWELLS = 100_000_000, 200  # bytes that a file may unpack to, or as many times its own size
 
 __all__ = ["load", "save"]
 
 
 def save(value: Any, path: str | Path) -> None:
-    """Write Vars, arrays, numbers, strings, booleans and None, in lists, tuples and dicts, into an .npz file.
+    """Write Vars, arrays, numbers, strings, booleans and None, in lists, tuples and dicts, into a file.
 
-    The file is written completely, or left as it was. No pickle is used. `numpy.load` reads the arrays, and
-    `net.load` the file of a `net.state_dict()`.
+    The file is written completely, or left as it was. What comes behind the last dot of its name is its format:
 
-    Args:
-        value: one of these, or lists, tuples and dicts of them, however deep.
-        path: of the file, which ends in .npz or has no ending. Files of other frameworks (.pth, .safetensors) are
-            neither written nor read.
+        .npz, or nothing     `numpy.load` reads the arrays; all comes back as it was
+        .pth, .pt, .bin      `torch.load(path, weights_only=True)` reads it; Vars and arrays become tensors
+        .safetensors         `safetensors` reads it; only a dict of names and arrays
+
+    `net.load` reads a `net.state_dict()` from each of these. In a .pth file a Var that stands in two places is written
+    once, and is one Var again when it is loaded.
 
     Raises:
-        ArgumentError: the value holds something else, and the message says where; or the path promises another format.
+        ArgumentError: the value holds something else, and the message says where; or the suffix is not known.
 
     Example:
         >>> import tempfile
@@ -48,38 +52,47 @@ def save(value: Any, path: str | Path) -> None:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     jt.save({"net": net.state_dict(), "epoch": 3, "losses": [0.5, 0.25]}, folder + "/run.npz")
         ...     run = jt.load(folder + "/run.npz")
+        ...     jt.save(net.state_dict(), folder + "/net.pth")  # for torch.load, too
+        ...     net.load(folder + "/net.pth")
+        Loaded(missing=[], unexpected=[])
         >>> run["epoch"], run["losses"], net.load_state_dict(run["net"])
         (3, [0.5, 0.25], Loaded(missing=[], unexpected=[]))
     """
-    checked(path, "written into")  # before anything is computed
+    form = format_of(path, "written into")  # before anything is computed
     arrays: dict[str, Any] = {}
     try:
+        if form is not NPZ:
+            return form.write(path, value)
         nest = json.dumps(_packed(value, (), arrays))
     except RecursionError:
         found = "one that holds itself, or hundreds in each other"
         raise ArgumentError("jt.save writes nested lists and dicts", found) from None
-    sync([array for array in arrays.values() if isinstance(array, Var)])  # all at once
-    plain = {name: array.numpy() if isinstance(array, Var) else np.asarray(array) for name, array in arrays.items()}
-    write_arrays(path, {**plain, NEST: np.frombuffer(nest.encode(), np.uint8)})
+    return write_arrays(path, {**arrays, NEST: np.frombuffer(nest.encode(), np.uint8)})
 
 
 def load(path: str | Path) -> Any:
-    """Read what `jt.save` wrote. From a file of `net.save` or `numpy.savez` comes a dict of Vars.
+    """Read what `jt.save`, `net.save`, `numpy.savez`, `torch.save` or `safetensors` wrote.
 
-    The file is checked and runs no code, whoever wrote it.
+    What comes behind the last dot of the name is the format, as for `jt.save`. The file is checked and runs no code,
+    whoever wrote it; neither PyTorch nor safetensors is needed. Tensors become Vars, and equal ones that share memory
+    become one Var. A network that PyTorch saved as an object is refused: what is read is its `state_dict()`.
 
     Raises:
-        ArgumentError: the file is no .npz file, is damaged, or holds anything but plain arrays and their nest.
+        ArgumentError: the suffix is not known, the file is damaged, or it holds anything else than `jt.save` writes.
         FileNotFoundError: there is no such file.
 
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     jt.save((jt.ones(2), {"name": "ada"}), folder + "/pair.npz")
-        ...     jt.load(folder + "/pair.npz")
+        ...     jt.save((jt.ones(2), {"name": "ada"}), folder + "/pair.pth")
+        ...     jt.load(folder + "/pair.pth")
         (jt.Var([1., 1.], dtype=float32), {'name': 'ada'})
     """
-    with read_arrays(checked(path, "read from")) as packed, told_of(path):
+    form = format_of(path, "read from")
+    if form is not NPZ:
+        with form.read(path, Packed.var) as value:
+            return value
+    with read_arrays(path) as packed, told_of(path):
         size, unpacked = Path(path).stat().st_size, sum(array.nbytes for array in packed.values())
         if unpacked > max(BOMB, SWELLS * size):
             raise ValueError(f"{size:,} bytes that unpack to {unpacked:,}")
@@ -92,7 +105,7 @@ def load(path: str | Path) -> Any:
 def _packed(value: Any, way: tuple[Any, ...], arrays: dict[str, Any]) -> Any:
     """The value as JSON can say it; its arrays go into `arrays`."""
     kind = type(value)
-    if kind in (type(None), bool, float, str) or (kind is int and abs(value) < LARGEST):
+    if kind in (type(None), bool, float, str) or (kind is int and not is_too_long(value)):
         return value
     if kind is complex:
         return {"complex": [value.real, value.imag]}
@@ -106,26 +119,15 @@ def _packed(value: Any, way: tuple[Any, ...], arrays: dict[str, Any]) -> Any:
         return {"tuple": _packed(list(value), way, arrays)}
     if isinstance(value, Mapping):
         return {"dict": [[_packed_key(key, way), _packed(part, (*way, key), arrays)] for key, part in value.items()]}
-    raise _refused(value, way)
+    raise refused(value, way)
 
 
 def _packed_key(key: Any, way: tuple[Any, ...]) -> Any:
     arrays: dict[str, Any] = {}
     packed = _packed(key, way, arrays)
     if arrays:
-        raise _refused(key, way)
+        raise refused(key, way)
     return packed
-
-
-def _refused(value: Any, way: tuple[Any, ...]) -> ArgumentError:
-    what = "an integer of thousands of digits" if type(value) is int else type(value).__name__
-    what += " of Python's objects" if isinstance(value, np.ndarray) and value.dtype.hasobject else ""
-    place = "".join(f"[{key!r}]" for key in way)
-    return ArgumentError(
-        "jt.save writes Vars, arrays, numbers and strings, in lists, tuples and dicts",
-        f"{what} at {place}" if place else what,
-        "its state_dict()" if hasattr(value, "state_dict") and not isinstance(value, type) else "",
-    )
 
 
 def _keep(array: Any, way: tuple[Any, ...], arrays: dict[str, Any]) -> str:

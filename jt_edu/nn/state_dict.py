@@ -12,7 +12,9 @@ from jt_edu.base.errors import ArgumentError, ShapeError, UnknownKeyError
 from jt_edu.base.own import doing, own
 from jt_edu.nn.hooks import Hooked
 from jt_edu.nn.module_tree import Members, dotted
-from jt_edu.nn.npz_file import NEST, Packed, read_arrays, write_arrays
+from jt_edu.nn.weight_files.formats import format_of
+from jt_edu.nn.weight_files.npz_file import NEST
+from jt_edu.nn.weight_files.packed import Packed, State
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.create import sync
 from jt_edu.variable.var import Var, as_var
@@ -44,6 +46,7 @@ class Loaded(NamedTuple):
 class Stateful(Hooked, Members):
     """`state_dict` and its way back."""
 
+    _version = 1  # of its names, which PyTorch writes into files
     may_miss: tuple[str, ...] = ()  # names that the files of others lack, and that are then left as they are
 
     def state_dict(self, prefix: str = "", keep_vars: bool = False) -> dict[str, Var]:
@@ -56,9 +59,13 @@ class Stateful(Hooked, Members):
         named = {prefix + name: var for name, var, kind in own(self)._vars() if kind != "passing"}
         if yes_or_no("state_dict", "keep_vars", keep_vars):
             return named
-        state = {name: var.detach() for name, var in named.items()}
+        state = State({name: var.detach() for name, var in named.items()})
         for name, var in state.items():
             var.name = name
+        state._metadata = {
+            prefix + path if path else prefix.removesuffix("."): {"version": type(module)._version}
+            for path, module in own(self).named_modules()
+        }
         return state
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> Loaded:
@@ -93,17 +100,48 @@ class Stateful(Hooked, Members):
     load_parameters = load_state_dict
 
     def save(self, path: str | Path) -> None:
-        """Write parameters and buffers into a file of plain arrays (.npz, without pickle): all of it, or nothing."""
-        write_arrays(path, {name: var.numpy() for name, var in doing(self, "state_dict")().items()})
+        """Write parameters and buffers into a file: all of it, or nothing.
+
+        The suffix is the format: .npz, .pth (for PyTorch's `load_state_dict(torch.load(path))`) or .safetensors.
+
+        Example:
+            >>> import tempfile
+            >>> net = jt.nn.Linear(2, 1)
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     net.save(folder + "/net.safetensors")
+            ...     net.load(folder + "/net.safetensors")
+            Loaded(missing=[], unexpected=[])
+        """
+        form = format_of(path, "written into")
+        form.write(path, doing(self, "state_dict")())
 
     def load(self, path: str | Path, strict: bool = True) -> Loaded:
-        """Read what `save` wrote (or any .npz file with these names). Runs no code from the file."""
+        """Read what `save` wrote, or any file with these names: .npz, .pth, .pt, .bin or .safetensors.
+
+        Runs no code from the file. If anything is missing, left over or of another shape, an error lists all of it, and
+        nothing is taken; see `load_state_dict`.
+        """
         hooked = any(module._hooks_before_load for module in own(self).modules())
-        with read_arrays(path) as packed:
-            packed.pop(NEST, None)
-            arrays = {name: np.asarray(a) for name, a in packed.items()} if hooked else packed
+        with format_of(path, "read from").read(path) as packed:
+            state = _state_in(packed, path)
+            state.pop(NEST, None)
+            arrays = {name: np.asarray(a) for name, a in state.items()} if hooked else state
             loaded: Loaded = doing(self, "load_state_dict")(arrays, strict)
             return loaded
+
+
+def _state_in(packed: Any, path: Any) -> dict[str, Packed]:
+    """The arrays of a file, if it holds nothing else: of a whole training, a module is a part."""
+    parts = packed if isinstance(packed, dict) else {"": packed}
+    for key, part in parts.items():
+        if not isinstance(part, Packed):
+            states = [k for k, v in parts.items() if isinstance(v, dict)]
+            way = f"net.load_state_dict(jt.load({str(path)!r})[{states[0]!r}])" if states else ""
+            found = ("dict" if isinstance(part, dict) else type(part).__name__) + (
+                f" under {key!r}" if key != "" else ""
+            )
+            raise ArgumentError(f"a module is loaded from names and arrays, not from all of {path}", found, way)
+    return {str(name): array for name, array in parts.items()}
 
 
 def _prepared(module: Any, state: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,7 +175,7 @@ def _shaped(value: Any) -> Var | Packed:
 
 def _read(value: Any) -> Var:
     """The value as a Var. An error in a file names the file, before anybody asks whether the numbers fit."""
-    return as_var(np.asarray(value) if isinstance(value, Packed) else value)
+    return value.var() if isinstance(value, Packed) else as_var(value)
 
 
 def _misfit(name: str, own: Var, value: Var | Packed) -> list[str]:

@@ -46,7 +46,7 @@ def kind_of(argument: Any, leaves: list[Any]) -> tuple[Any, ...]:
         return (kind, argument.shape, argument.dtype)
     if isinstance(argument, tuple) or kind is list:
         return (kind, *[kind_of(part, leaves) for part in argument])
-    if kind is dict:
+    if isinstance(argument, dict):
         return (kind, tuple(argument), *[kind_of(part, leaves) for part in argument.values()])
     try:
         hash(argument)
@@ -70,7 +70,7 @@ def refilled(argument: Any, leaves: Iterator[Any]) -> Any:
         return next(leaves)
     if isinstance(argument, tuple) or kind is list:
         return of_kind(argument, [refilled(part, leaves) for part in argument])
-    return {name: refilled(part, leaves) for name, part in argument.items()} if kind is dict else argument
+    return {name: refilled(part, leaves) for name, part in argument.items()} if isinstance(argument, dict) else argument
 
 
 def mapped(answer: Any, change: Callable[[Any], Any], leaf: type) -> Any:

@@ -256,15 +256,21 @@ def hostile():
     yield "makes a new dtype", b"cnumpy\ndtype\n)\x81.", "cifar"
     yield "borrows memory", b"\x80\x02}r\xff\xff\xff\x7f.", "entry 'data'"
     yield "promises bytes without end", b"\x80\x04\x8e\xff\xff\xff\xff\xff\xff\xff\x7f.", "cifar"
-    doubled = b")" + b"2\x86" * 60  # a tuple that holds another one twice, which holds another one twice, ...
-    yield "has a name without end", b"}(" + doubled + b"K\x01u.", "name is a tuple"
-    yield "has one name without end", b"}" + doubled + b"K\x01s.", "name is a tuple"
-    yield "is made of names without end", b"(" + doubled + b"K\x01d.", "name is a tuple"
-    yield "has a deep name", b"}" + b")" + b"\x85" * 2000 + b"K\x01s.", "name is a tuple"
-    yield "is a set without end", b"\x8f(" + doubled + b"\x90.", "a set"
-    yield "is a frozen set without end", b"(" + doubled + b"\x91.", "a set"
+    doubled = (
+        b")q\x01" + b"h\x01\x86q\x01" * 60
+    )  # a tuple that holds another one twice, which holds another one twice, ...
+    yield "has a name without end", b"}(" + doubled + b"K\x01u.", "a tuple as a key"
+    yield "has one name without end", b"}" + doubled + b"K\x01s.", "a tuple as a key"
+    yield "is made of names without end", b"(" + doubled + b"K\x01d.", "a tuple as a key"
+    yield "has a deep name", b"}" + b")" + b"\x85" * 2000 + b"K\x01s.", "a tuple as a key"
+    yield "is a set without end", b"\x8f(" + doubled + b"\x90.", "EMPTY_SET"
+    yield "is a frozen set without end", b"(" + doubled + b"\x91.", "FROZENSET"
     yield "is a dtype without end", b"cnumpy\ndtype\n(" + doubled + b"tR.", "dtype"
-    yield "is an array without end", b"cnumpy\ndtype\n(U\x02u1tR(K\x01(tK\x01K\x00" + doubled + b"tb.", "array of state"
+    yield (
+        "is an array without end",
+        b"cnumpy\ndtype\n(U\x02u1tR(K\x01(tK\x01K\x00" + doubled + b"tb.",
+        "something else than bytes",
+    )
     yield "is a list", pickle.dumps([1]), "list"
     yield "is no pickle", b"MZ" * 50, "cifar"
     yield "is empty", b"", "cifar"

@@ -27,7 +27,7 @@ dependencies:
 
 HOSTS = re.compile(
     r"pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|yarnpkg\.com|deb\.debian\.org|anaconda\.(?:org|com)"
-    r"|download\.pytorch\.org|jsdelivr\.net|unpkg\.com|cdnjs\."
+    r"|download\.pytorch\.org/whl|jsdelivr\.net|unpkg\.com|cdnjs\."
 )
 MACHINE_PATHS = re.compile(
     r"(?<![\w.}])(?:/(?:home|root|Users|work|opt|mnt|tmp)/[\w.]|/usr/(?:local/|lib/|bin/(?!env\b))|[A-Z]:\\\\?Users)"

@@ -90,7 +90,7 @@ def test_jt_save_and_net_save_read_each_others_files(tmp_path):
 
     assert other.load(tmp_path / "net.npz") == ([], [])
     assert same(other.state_dict(), net.state_dict())
-    assert same(jt.load(tmp_path / "its_own.npz"), net.state_dict())
+    assert same(jt.load(tmp_path / "its_own.npz"), dict(net.state_dict()))
 
 
 @pytest.mark.parametrize("make", [optim.SGD, optim.Adam, optim.LBFGS], ids=lambda make: make.__name__)
@@ -145,22 +145,6 @@ def test_what_cannot_be_saved_is_named_with_its_place_and_no_file_is_touched(mak
 
     assert jt.load(tmp_path / "value.npz") == "before"
     assert len(list(tmp_path.iterdir())) == 1
-
-
-@pytest.mark.parametrize("name", ["net.pth", "net.pt", "net.safetensors", "net.pkl", "net.bin"])
-def test_no_npz_file_is_written_under_the_name_of_another_format(name, tmp_path):
-    with pytest.raises(jt.ArgumentError, match=rf"\.pth and \.safetensors, are not known; found .*{name}"):
-        jt.save({}, tmp_path / name)
-
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("name", ["net.safetensors", "net.h5"])
-def test_a_file_of_another_format_is_refused_by_its_name(name, tmp_path):
-    (tmp_path / name).write_bytes(b"\x08\0\0\0\0\0\0\0{}")
-
-    with pytest.raises(jt.ArgumentError, match=rf"\.pth and \.safetensors, are not known; found .*{name}"):
-        jt.load(tmp_path / name)
 
 
 def test_path_and_value_in_the_wrong_order_are_noticed(tmp_path):

@@ -45,7 +45,7 @@ def compiled(steps, out, *times):
 
 
 def test_after_a_second_a_line_tells_which_kernel_and_how_long_it_will_take():
-    out = compiled([step(key) for key in "abcd"], Terminal(), 0.0, 0.0, 2.0, 4.0, 6.0)
+    out = compiled([step(key) for key in "abcd"], Terminal(), 0.0, 2.0, 4.0, 6.0)
 
     assert out.lines() == [
         "compiling kernel 2 of 4  ######..................  0:06 left",
@@ -55,7 +55,7 @@ def test_after_a_second_a_line_tells_which_kernel_and_how_long_it_will_take():
 
 
 def test_in_the_end_nothing_is_left_of_it():
-    out = compiled([step(key) for key in "abc"], Terminal(), 0.0, 0.0, 100.0, 101.0)
+    out = compiled([step(key) for key in "abc"], Terminal(), 0.0, 100.0, 101.0)
 
     assert (len(out.lines()), out.screen()) == (2, "")
     assert out.getvalue().endswith("\r")
@@ -64,7 +64,7 @@ def test_in_the_end_nothing_is_left_of_it():
 @pytest.mark.parametrize(
     ("sentence", "steps", "times"),
     [
-        ("it takes less than a second", [step(key) for key in "abc"], (0.0, 0.0, 0.5, 0.9)),
+        ("it takes less than a second", [step(key) for key in "abc"], (0.0, 0.5, 0.9)),
         ("there is one kernel", [step("a")], (0.0, 9.0)),
         ("all have been compiled", [step("a", program=print), step("b", program=print)], (0.0,)),
         ("one is done by NumPy", [step("a"), step("b", kind="host")], (0.0, 9.0)),
@@ -76,20 +76,20 @@ def test_no_line_is_shown_where(sentence, steps, times):
 
 
 def test_a_file_and_a_missing_console_get_nothing(monkeypatch):
-    assert compiled([step("a"), step("b")], io.StringIO(), 0.0, 0.0, 9.0).getvalue() == ""
+    assert compiled([step("a"), step("b")], io.StringIO(), 0.0, 9.0).getvalue() == ""
 
     monkeypatch.setattr("sys.stderr", None)
-    assert len(list(shown([step("a"), step("b")], None, clock(0.0, 0.0, 9.0)))) == 2
+    assert len(list(shown([step("a"), step("b")], None, clock(0.0, 9.0)))) == 2
 
 
 def test_one_of_two_that_compile_at_the_same_time_has_the_line():
     first, second = Terminal(), Terminal()
-    one = shown([step(key) for key in "abc"], first, clock(0.0, 0.0, 2.0, 3.0))
+    one = shown([step(key) for key in "abc"], first, clock(0.0, 2.0, 3.0))
     next(one), next(one)
 
-    compiled([step(key) for key in "abc"], second, 0.0, 0.0, 2.0, 3.0)
+    compiled([step(key) for key in "abc"], second, 0.0, 2.0, 3.0)
     list(one)
-    third = compiled([step(key) for key in "abc"], Terminal(), 0.0, 0.0, 2.0, 3.0)
+    third = compiled([step(key) for key in "abc"], Terminal(), 0.0, 2.0, 3.0)
 
     assert (len(first.lines()), second.getvalue(), len(third.lines())) == (2, "", 2)
 
@@ -98,7 +98,7 @@ def test_the_line_is_gone_when_a_kernel_cannot_be_compiled():
     out = Terminal()
 
     def compile_all():
-        for k, _ in enumerate(shown([step(key) for key in "abc"], out, clock(0.0, 0.0, 2.0, 3.0))):
+        for k, _ in enumerate(shown([step(key) for key in "abc"], out, clock(0.0, 2.0, 3.0))):
             if k == 2:
                 raise ZeroDivisionError
 

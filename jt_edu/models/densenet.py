@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from jt_edu import nn
 from jt_edu.base.own import own
@@ -131,27 +132,24 @@ class DenseNet(nn.Module):
         parts["norm5"] = nn.BatchNorm2d(maps)
         self.features = nn.Sequential(parts)
         self.classifier = nn.Linear(maps, num_classes) if num_classes else nn.Identity()
+        own(self).register_load_state_dict_pre_hook(_as_now)
         for layer in own(self).modules():
             if isinstance(layer, nn.Conv2d):
                 init.kaiming_normal_(layer.weight)
             if isinstance(layer, nn.Linear) and layer.bias is not None:
                 init.zero_(layer.bias)
 
-    @staticmethod
-    def published_name(key: str) -> str:
-        """The key of a number whose key is older in the published files.
-
-        Example:
-            >>> DenseNet.published_name("features.denseblock1.denselayer2.norm.1.weight")
-            'features.denseblock1.denselayer2.norm1.weight'
-        """
-        return re.sub(r"(denselayer\d+\.(?:norm|conv))\.(\d)", r"\1\2", key)
-
     def execute(self, x: Var) -> Var:
         """Scores of images."""
         x = nn.relu(self.features(x))  # (n, maps, 7, 7)
         scores: Var = self.classifier(nn.adaptive_avg_pool2d(x, 1).flatten(1))  # (n, num_classes)
         return scores
+
+
+def _as_now(_: nn.Module, state: dict[str, Any], __: str) -> None:
+    """Files that torchvision has published say `norm.1` where the layer is called `norm1` now."""
+    for key in list(state):
+        state[re.sub(r"(denselayer\d+\.(?:norm|conv))\.(\d)", r"\1\2", key)] = state.pop(key)
 
 
 densenet121 = variant("densenet121", DenseNet, "DenseNet-121", 7_978_856)

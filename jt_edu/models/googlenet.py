@@ -14,7 +14,7 @@ Source: Szegedy et al. 2015, "Going deeper with convolutions" (arXiv:1409.4842),
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from jt_edu import nn
 from jt_edu.base.own import own
@@ -128,8 +128,6 @@ class GoogLeNet(nn.Module):
         >>> net(jt.ones(1, 3, 64, 64))[0].shape
         (1, 10)
     """
-
-    PUBLISHED: ClassVar[dict[str, Any]] = {"transform_input": True}
 
     def __init__(
         self, num_classes: int = 1000, aux_logits: bool = True, transform_input: bool = False, dropout: float = 0.2,

@@ -19,7 +19,7 @@ Source: Szegedy et al. 2016, "Rethinking the Inception architecture for computer
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from jt_edu import nn
 from jt_edu.base.own import own
@@ -171,8 +171,8 @@ class InceptionAux(nn.Module):
     """A small classifier for the middle: (n, inputs, 17, 17) -> (n, num_classes).
 
     Example:
-        >>> InceptionAux(6, 10)(jt.ones(1, 6, 17, 17)).shape
-        (1, 10)
+        >>> InceptionAux(6, 10)(jt.ones(2, 6, 17, 17)).shape
+        (2, 10)
     """
 
     def __init__(self, inputs: int, num_classes: int) -> None:
@@ -215,8 +215,6 @@ class Inception3(nn.Module):
         >>> sum(p.size for p in Inception3(aux_logits=False).parameters())
         23834568
     """
-
-    PUBLISHED: ClassVar[dict[str, Any]] = {"transform_input": True}
 
     def __init__(
         self, num_classes: int = 1000, aux_logits: bool = True, transform_input: bool = False, dropout: float = 0.5

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 from jt_edu import nn
 from jt_edu.base.errors import ArgumentError
-from jt_edu.models.published import path_of
-from jt_edu.nn.serialization import load
+from jt_edu.models.published import SETTINGS, path_of
 
 Network = TypeVar("Network", bound=nn.Module)
 PUBLISHED = "IMAGENET1K_V1"  # torchvision's name for the weights that `pretrained=True` means
@@ -47,8 +46,7 @@ def variant(
 ) -> Callable[..., Network]:
     """A function that makes one network of a family; it takes `pretrained`, and settings of the family.
 
-    With `pretrained=True` it has torchvision's weights, or it is an error that says where to put them. What these want
-    of a family stands in its `PUBLISHED` (settings) and `published_name` (of a key in the file, its key here).
+    With `pretrained=True` it has torchvision's weights, or it is an error that says where to put them.
 
     Args:
         name: of the function.
@@ -66,12 +64,10 @@ def variant(
 
     def made(pretrained: Any = False, **settings: Any) -> Network:
         wanted, own = asked_for(name, pretrained, settings)
-        if not wanted:
-            return make(*args, **named, **own)
-        file = path_of(name)  # before anything is made
-        net = make(*args, **{**named, **getattr(family, "PUBLISHED", {}), **own})
-        rename: Callable[[str], str] = getattr(family, "published_name", str)
-        net.load_state_dict({rename(key): value for key, value in load(file).items()})
+        file = path_of(name) if wanted else None  # before anything is made
+        net = make(*args, **named, **{**(SETTINGS.get(name, {}) if wanted else {}), **own})
+        if file:
+            net.load(file)
         return net
 
     made.__name__ = made.__qualname__ = name

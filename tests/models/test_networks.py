@@ -1,5 +1,6 @@
 """What networks compute: scores, gradients and running statistics, against the twins of `twins.py`."""
 
+import re
 from functools import partial
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import models
-from jt_edu.models.densenet import DenseLayer
+from jt_edu.models.densenet import DenseLayer, DenseNet
 from jt_edu.models.mnasnet import InvertedResidual as Searched
 from jt_edu.models.mobilenet import InvertedResidual
 from jt_edu.models.resnet import BasicBlock, Bottleneck
@@ -90,6 +91,18 @@ def test_without_classes_a_network_gives_its_features(name, size):
     features = {"densenet121": 1024, "googlenet": 1024, "mobilenet_v3_small": 1024}[name]
 
     assert getattr(models, name)(num_classes=0).eval()(jt.zeros(1, 3, size, size)).shape == (1, features)
+
+
+def test_the_keys_of_older_dense_networks_are_known():
+    net = DenseNet(4, (2, 1), 8, num_classes=3)
+    state = {
+        re.sub(r"(norm|conv)(\d\.)", r"\1.\2", k) if "layer" in k else k: v + 1 for k, v in net.state_dict().items()
+    }
+    assert "features.denseblock1.denselayer2.norm.1.weight" in state
+
+    net.load_state_dict(state)
+
+    assert net.features.denseblock1.denselayer2.norm1.weight.tolist() == [2.0] * 12
 
 
 def test_a_dense_layer_forgets_maps_while_training():

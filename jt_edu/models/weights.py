@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from jt_edu import nn
 from jt_edu.base.errors import ArgumentError
-from jt_edu.models.published import path_of
+from jt_edu.models.published import SETTINGS, path_of
 
 Network = TypeVar("Network", bound=nn.Module)
 PUBLISHED = "IMAGENET1K_V1"  # torchvision's name for the weights that `pretrained=True` means
@@ -65,7 +65,7 @@ def variant(
     def made(pretrained: Any = False, **settings: Any) -> Network:
         wanted, own = asked_for(name, pretrained, settings)
         file = path_of(name) if wanted else None  # before anything is made
-        net = make(*args, **named, **own)
+        net = make(*args, **named, **{**(SETTINGS.get(name, {}) if wanted else {}), **own})
         if file:
             net.load(file)
         return net

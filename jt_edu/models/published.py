@@ -39,6 +39,10 @@ FILES = {
     "wide_resnet50_2": "wide_resnet50_2-95faca4d", "wide_resnet101_2": "wide_resnet101_2-32ee1156",
 }  # fmt: skip
 
+SETTINGS = {  # of networks whose weights were trained on images normalized in another way
+    "googlenet": {"transform_input": True}, "inception_v3": {"transform_input": True},
+}  # fmt: skip
+
 
 def path_of(network: str) -> Path:
     """The file with the published weights of a network; it is downloaded if this machine does not have it.

@@ -13,6 +13,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import models
 from jt_edu.models import published
+from jt_edu.models.weights import variant
 from jt_edu.nn.weight_files.torch_writer import write
 
 BUILDERS = sorted(name for name in models.__all__ if name.islower())
@@ -129,3 +130,20 @@ def test_each_network_has_a_file_whose_name_tells_its_checksum(name):
 
     assert len(checksum) in (8, 10)
     assert int(checksum, 16) > 0
+
+
+def test_a_network_that_was_trained_on_other_images_is_told_so_unless_one_says_otherwise(cache):
+    class Net(jt.models.SqueezeNet):
+        def __init__(self, transform_input=False):
+            super().__init__("1_1")
+            self.transform_input = transform_input
+
+    cache.ours.mkdir(parents=True)
+    (cache.ours / cache.name).write_bytes(cache.content)
+    cache.patch.setitem(published.FILES, "googlenet", published.FILES["squeezenet1_1"])
+    make = variant("googlenet", Net, "GoogLeNet", 0)
+
+    found = [make(**settings).transform_input for settings in ({"pretrained": True}, {}, {"weights": None})]
+
+    assert found == [True, False, False]
+    assert not make(True, transform_input=False).transform_input

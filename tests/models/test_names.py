@@ -204,7 +204,7 @@ def test_residual_blocks_can_start_as_nothing():
     ("make", "words"),
     [
         (lambda: models.SqueezeNet("2_0"), "versions 1_0, 1_1; found '2_0'"),
-        (lambda: models.resnet18(width_per_group=128), "neither groups nor another width; found 1 and 128"),
+        (lambda: models.resnet18(width_per_group=128), "no groups and no other width; found 1 and 128"),
         (lambda: models.MNASNet(0), "alpha as a number above 0; found alpha=0"),
         (lambda: models.MobileNetV2(width_mult=-1), "width_mult as a number above 0; found width_mult=-1"),
         (lambda: models.resnet18(num_classes=0), "out_features=0"),

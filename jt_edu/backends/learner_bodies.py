@@ -74,4 +74,5 @@ def told(error: Exception, text: str) -> str:
     else:
         said = r"^ *((?:Unknown|Untyped|Cannot|Invalid|Use of|No (?!match)).*)"
         sentence = (re.findall(said, before, re.MULTILINE) or [words])[-1]
-    return f"{sentence} in line {int(place[1]) - 1} of the body"
+    line, body = int(place[1]) - 1, text.partition("\n\n\ndef kernel(")[0].count("\n")
+    return f"{sentence} in line {line} of the body" if line <= body else f"{sentence} in cpu_header"

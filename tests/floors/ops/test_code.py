@@ -264,6 +264,8 @@ def test_what_numba_cannot_compile_is_told_with_its_line():
         pytest.raises(jt.KernelError, match=r"attribute 'foo' of type float32 in line 2 of"),
     ):
         one("for i in range(3):\n    @out(i) = @in0(i).foo").sync()
+    with jt.flag_scope(backend="numba"), pytest.raises(jt.KernelError, match=r"attribute 'foo' .* in cpu_header"):
+        one("@out(0) = f(@in0(0))", cpu_header="def f(x):\n    return x.foo").sync()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ Krizhevsky 2014, "One weird trick for parallelizing convolutional neural network
 from __future__ import annotations
 
 from jt_edu import nn
-from jt_edu.models.weights import variant
+from jt_edu.models.weights import head, variant
 from jt_edu.variable.var import Var
 
 
@@ -29,7 +29,7 @@ class AlexNet(nn.Module):
     """Five convolutions, three linear layers: (n, 3, h, w) -> (n, num_classes); h and w are 63 or more.
 
     Args:
-        num_classes: how many scores each image gets.
+        num_classes: how many scores each image gets; 0 leaves out the last layer.
         dropout: how likely a feature is forgotten, in front of the first two linear layers, while training.
 
     Source: Krizhevsky 2014 (arXiv:1404.5997).
@@ -64,7 +64,7 @@ class AlexNet(nn.Module):
             nn.Dropout(dropout),
             nn.Linear(4096, 4096),
             nn.ReLU(),
-            nn.Linear(4096, num_classes),
+            head(4096, num_classes),
         )
 
     def execute(self, x: Var) -> Var:

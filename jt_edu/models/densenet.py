@@ -27,7 +27,7 @@ from typing import Any
 
 from jt_edu import nn
 from jt_edu.base.own import own
-from jt_edu.models.weights import variant
+from jt_edu.models.weights import head, variant
 from jt_edu.nn import init
 from jt_edu.ops.concat import concat
 from jt_edu.variable.var import Var
@@ -131,7 +131,7 @@ class DenseNet(nn.Module):
                 maps //= 2
         parts["norm5"] = nn.BatchNorm2d(maps)
         self.features = nn.Sequential(parts)
-        self.classifier = nn.Linear(maps, num_classes) if num_classes else nn.Identity()
+        self.classifier = head(maps, num_classes)
         own(self).register_load_state_dict_pre_hook(_as_now)
         for layer in own(self).modules():
             if isinstance(layer, nn.Conv2d):

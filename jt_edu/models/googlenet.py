@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from jt_edu import nn
 from jt_edu.base.own import own
-from jt_edu.models.weights import variant
+from jt_edu.models.weights import head, variant
 from jt_edu.nn import init
 from jt_edu.ops.concat import concat
 from jt_edu.variable.var import Var
@@ -150,7 +150,7 @@ class GoogLeNet(nn.Module):
         self.aux1 = InceptionAux(512, num_classes, dropout_aux) if aux_logits and num_classes else None
         self.aux2 = InceptionAux(528, num_classes, dropout_aux) if aux_logits and num_classes else None
         self.dropout = nn.Dropout(dropout)
-        self.fc = nn.Linear(1024, num_classes) if num_classes else nn.Identity()
+        self.fc = head(1024, num_classes)
         for layer in own(self).modules():
             if isinstance(layer, (nn.Conv2d, nn.Linear)):
                 init.trunc_normal_(layer.weight, std=0.01, a=-2.0, b=2.0)

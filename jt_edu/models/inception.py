@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from jt_edu import nn
 from jt_edu.base.own import own
 from jt_edu.models.googlenet import BasicConv2d, rescaled
-from jt_edu.models.weights import variant
+from jt_edu.models.weights import head, variant
 from jt_edu.nn import init
 from jt_edu.ops.concat import concat
 from jt_edu.variable.var import Var
@@ -233,7 +233,7 @@ class Inception3(nn.Module):
         self.Mixed_7a = InceptionD(768)
         self.Mixed_7b, self.Mixed_7c = InceptionE(1280), InceptionE(2048)
         self.dropout = nn.Dropout(dropout)
-        self.fc = nn.Linear(2048, num_classes) if num_classes else nn.Identity()
+        self.fc = head(2048, num_classes)
         for layer in own(self).modules():
             if isinstance(layer, (nn.Conv2d, nn.Linear)):
                 init.trunc_normal_(layer.weight, std=0.1, a=-2.0, b=2.0)

@@ -26,7 +26,7 @@ from __future__ import annotations
 from jt_edu import nn
 from jt_edu.base.own import own
 from jt_edu.models.mobilenet import multiple_of_8
-from jt_edu.models.weights import variant
+from jt_edu.models.weights import head, variant
 from jt_edu.nn import init
 from jt_edu.ops.arguments import number
 from jt_edu.variable.var import Var
@@ -87,7 +87,7 @@ class MNASNet(nn.Module):
 
     Args:
         alpha: how many times as many channels as the table above has, rounded to multiples of 8.
-        num_classes: how many scores each image gets.
+        num_classes: how many scores each image gets; 0 leaves out the last layer.
         dropout: how likely a feature is forgotten in front of the linear layer, while training.
 
     Source: Tan et al. 2018 (arXiv:1807.11626).
@@ -113,7 +113,7 @@ class MNASNet(nn.Module):
             inputs = outputs
         layers += [*convolution(inputs, 1280), nn.ReLU()]  # (n, 1280, 7, 7)
         self.layers = nn.Sequential(*layers)
-        self.classifier = nn.Sequential(nn.Dropout(dropout), nn.Linear(1280, num_classes))
+        self.classifier = nn.Sequential(nn.Dropout(dropout), head(1280, num_classes))
         for layer in own(self).modules():
             if isinstance(layer, nn.Conv2d):
                 init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from jt_edu import nn
 from jt_edu.base.own import own
-from jt_edu.models.weights import variant
+from jt_edu.models.weights import head, variant
 from jt_edu.nn import init
 from jt_edu.ops.arguments import number
 from jt_edu.variable.var import Var
@@ -89,7 +89,7 @@ class MobileNetV2(nn.Module):
     """Seventeen inverted residuals between two convolutions: (n, 3, h, w) -> (n, num_classes).
 
     Args:
-        num_classes: how many scores each image gets.
+        num_classes: how many scores each image gets; 0 leaves out the last layer.
         width_mult: how many times as many channels as the paper's table has, rounded to multiples of 8.
         dropout: how likely a feature is forgotten in front of the linear layer, while training.
 
@@ -111,7 +111,7 @@ class MobileNetV2(nn.Module):
                 inputs = outputs
         layers.append(convolution(inputs, last, 1))  # (n, 1280, 7, 7)
         self.features = nn.Sequential(*layers)
-        self.classifier = nn.Sequential(nn.Dropout(dropout), nn.Linear(last, num_classes))
+        self.classifier = nn.Sequential(nn.Dropout(dropout), head(last, num_classes))
         for layer in own(self).modules():
             if isinstance(layer, nn.Conv2d):
                 init.kaiming_normal_(layer.weight, mode="fan_out")

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from jt_edu import nn
 from jt_edu.base.own import own
 from jt_edu.models.mobilenet import multiple_of_8
-from jt_edu.models.weights import variant
+from jt_edu.models.weights import head, variant
 from jt_edu.nn import init
 from jt_edu.variable.var import Var
 
@@ -143,7 +143,7 @@ class MobileNetV3(nn.Module):
             nn.Linear(6 * inputs, last_channel),
             nn.Hardswish(),
             nn.Dropout(dropout),
-            nn.Linear(last_channel, num_classes) if num_classes else nn.Identity(),
+            head(last_channel, num_classes),
         )
         for layer in own(self).modules():
             if isinstance(layer, nn.Conv2d):

@@ -32,7 +32,7 @@ from collections.abc import Sequence
 from jt_edu import nn
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.own import own
-from jt_edu.models.weights import variant
+from jt_edu.models.weights import head, variant
 from jt_edu.nn import init
 from jt_edu.variable.var import Var
 
@@ -118,7 +118,7 @@ class ResNet(nn.Module):
     Args:
         block: `BasicBlock` or `Bottleneck`.
         blocks: how many of them each of the four layers has.
-        num_classes: how many scores each image gets.
+        num_classes: how many scores each image gets; 0 leaves out the last layer.
         zero_init_residual: whether each block begins as y = relu(x): its last batch norm multiplies by 0.
         groups, width_per_group: of the 3 x 3 convolutions of a `Bottleneck`.
 
@@ -148,7 +148,7 @@ class ResNet(nn.Module):
         self.layer3 = layer(128 * wide, 256, blocks[2], stride=2)
         self.layer4 = layer(256 * wide, 512, blocks[3], stride=2)
         self.avgpool = nn.AdaptiveAvgPool2d(1)
-        self.fc = nn.Linear(512 * wide, num_classes)
+        self.fc = head(512 * wide, num_classes)
         self._start(zero_init_residual)
 
     def _start(self, zero_init_residual: bool) -> None:

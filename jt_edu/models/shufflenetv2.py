@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jt_edu import nn
-from jt_edu.models.weights import variant
+from jt_edu.models.weights import head, variant
 from jt_edu.ops.concat import concat
 from jt_edu.variable.var import Var
 
@@ -80,7 +80,7 @@ class ShuffleNetV2(nn.Module):
 
     Args:
         channels: of the first convolution, the three stages and the last convolution.
-        num_classes: how many scores each image gets.
+        num_classes: how many scores each image gets; 0 leaves out the last layer.
 
     Source: Ma et al. 2018 (arXiv:1807.11164).
 
@@ -102,7 +102,7 @@ class ShuffleNetV2(nn.Module):
         self.stage3 = stage(second, third, BLOCKS[1])
         self.stage4 = stage(third, fourth, BLOCKS[2])
         self.conv5 = nn.Sequential(*pointwise(fourth, last))
-        self.fc = nn.Linear(last, num_classes)
+        self.fc = head(last, num_classes)
 
     def execute(self, x: Var) -> Var:
         """Scores of images."""  # (n, 3, 224, 224)

@@ -88,7 +88,7 @@ class SqueezeNet(nn.Module):
 
     Args:
         version: "1_0" or "1_1"; h and w are at least 21 or 17.
-        num_classes: how many scores each image gets.
+        num_classes: how many scores each image gets; 0 leaves out the last convolution.
         dropout: how likely a feature is forgotten in front of the last convolution, while training.
 
     Raises:
@@ -107,7 +107,7 @@ class SqueezeNet(nn.Module):
         self.features = FEATURES[version]()  # (n, 3, 224, 224) -> (n, 512, 13, 13)
         self.classifier = nn.Sequential(
             nn.Dropout(dropout),
-            nn.Conv2d(512, num_classes, 1),  # (n, num_classes, 13, 13): scores of each place
+            nn.Conv2d(512, num_classes, 1) if num_classes else nn.Identity(),  # scores of each place
             nn.ReLU(),
             nn.AdaptiveAvgPool2d(1),  # (n, num_classes, 1, 1)
         )
@@ -115,7 +115,8 @@ class SqueezeNet(nn.Module):
             if isinstance(layer, nn.Conv2d) and layer.bias is not None:
                 init.kaiming_uniform_(layer.weight)
                 init.zero_(layer.bias)
-        init.gauss_(self.classifier[1].weight, 0.0, 0.01)
+        if num_classes:
+            init.gauss_(self.classifier[1].weight, 0.0, 0.01)
 
     def execute(self, x: Var) -> Var:
         """Scores of images."""

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 from jt_edu import nn
 from jt_edu.base.own import own
-from jt_edu.models.weights import variant
+from jt_edu.models.weights import head, variant
 from jt_edu.nn import init
 from jt_edu.variable.var import Var
 
@@ -43,7 +43,7 @@ class VGG(nn.Module):
     Args:
         blocks: how many convolutions each of the five blocks has.
         batch_norm: whether a batch norm follows each convolution.
-        num_classes: how many scores each image gets.
+        num_classes: how many scores each image gets; 0 leaves out the last layer.
         dropout: how likely a feature is forgotten, behind the first two linear layers, while training.
 
     Source: Simonyan and Zisserman 2014 (arXiv:1409.1556).
@@ -65,7 +65,7 @@ class VGG(nn.Module):
             nn.Linear(4096, 4096),
             nn.ReLU(),
             nn.Dropout(dropout),
-            nn.Linear(4096, num_classes),
+            head(4096, num_classes),
         )
         for layer in own(self).modules():
             start(layer)

@@ -18,6 +18,16 @@ Network = TypeVar("Network", bound=nn.Module)
 PUBLISHED = "IMAGENET1K_V1"  # torchvision's name for the weights that `pretrained=True` means
 
 
+def head(features: int, num_classes: int) -> nn.Module:
+    """The last layer of a network, which gives scores; nothing, where features are wanted: `num_classes` is 0.
+
+    Example:
+        >>> head(512, 10), head(512, 0)
+        (Linear(512, 10), Identity())
+    """
+    return nn.Linear(features, num_classes) if num_classes else nn.Identity()
+
+
 def asked_for(network: str, pretrained: Any, settings: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
     """Whether published weights are asked for, and the settings that the network's class is to be told.
 

@@ -53,8 +53,8 @@ print(t.kernels[0].source)
 
 # %% [markdown]
 # **Look** at the kernel. Nothing was moved: the index stands where the element is read. `i` and `j` were not numbers
-# when your lambda was called. They were symbols that record arithmetic, so `3 - j` becomes a piece of the loop. And `i
-# + k` reads 11 and 12 twice: it makes overlapping windows. A transpose reads each element once.
+# when your lambda was called. They were symbols that record arithmetic, so `3 - j` becomes a piece of the loop. And
+# `i + k` reads 11 and 12 twice: it makes overlapping windows. A transpose reads each element once.
 #
 # A picture says more. Below, the cells of the input have colours, and each cell of the output has the colour of the
 # cell it reads from. White is outside the input, where a Reindex reads `fill`, 0 if you do not say otherwise.

@@ -290,6 +290,7 @@ ROWS = [
     *shows(jt.flag_scope, "lenient_grad", True, flagged(gradient_of_nothing), [0.0]),
     *shows(jt.flag_scope, "compile_processes", 3, flagged(compile_processes._processes), 3),
     *shows(jt.flag_scope, "tracebacks", "full", flagged(told_whole)),
+    *refuses(jt.flag_scope, "use_cuda", 1, flagged(kernels)),
     *shows(jt.TracingAllocator, "inner", Counted(), lambda **k: allocated(**k) > 0),
     *errors(),
     *CODE,

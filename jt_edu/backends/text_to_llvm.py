@@ -53,7 +53,7 @@ def straight(function: Any, ready: Callable[..., Any], kinds: Sequence[Any], apa
     target = prepared(target, fastmath=FastMathOptions(FASTMATH), error_model=create_error_model("numpy", target))
     try:
         module = write(text, function.__name__, ready(function), kinds, target, apart)
-    except Foreign:
+    except (Foreign, SystemError):  # the latter if another thread parses meanwhile, before Python 3.11.8
         return None
     library = Lean(target.codegen(), function.__qualname__)
     with global_compiler_lock:

@@ -8,7 +8,7 @@ import pytest
 import jt_edu as jt
 from tests.bench import measure
 from tests.bench.measure import enough, geometric_mean, largest_error, measured, spread, take_turns
-from tests.bench.mlp import numbers, products_of_a_step
+from tests.bench.networks import numbers, products_of_a_step
 from tests.bench.rows import Case, Figures, Goal, Result, Row, Run, compare, fill
 
 
@@ -171,9 +171,9 @@ def test_a_row_that_raises_is_told_and_the_next_one_is_measured():
 
 
 def test_a_step_of_training_needs_five_products():
-    work = sum(2 * m * k * n for m, k, n in products_of_a_step((64, 128, 10, 64)))
+    work = sum(2 * m * k * n for m, k, n in products_of_a_step(64, 128, 10, 64))
 
-    assert len(numbers()[1]) == 4
+    assert len(numbers("mlp", 64, 128, 10, 64)[1]) == 4
     assert work == 2 * 64 * (2 * 64 * 128 + 3 * 128 * 10)
 
 

@@ -137,7 +137,7 @@ def test_is_causal_is_the_mask_of_the_future(rng):
     future = np.triu(np.ones((4, 4), bool), 1)
 
     for a, b in zip(layer(x, x, x, is_causal=True), layer(x, x, x, attn_mask=future), strict=True):
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6)  # they may be added up in loops of their own
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=3e-6)  # they may be added up in loops of their own
 
 
 def test_heads_forget_weights_while_training():

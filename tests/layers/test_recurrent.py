@@ -214,7 +214,7 @@ def test_dropout_stands_between_layers_while_training(seed):
     jt.set_global_seed(seed)
     x = jt.randn(4, 2, 3)
     layer = nn.LSTM(3, 4, num_layers=2, dropout=1.0)
-    with pytest.warns(UserWarning, match="has one"):
+    with pytest.warns(UserWarning, match="has only one"):
         single = nn.LSTM(3, 4, num_layers=1, dropout=1.0)
 
     forgotten, used = layer.train()(x)[0].numpy(), layer.eval()(x)[0].numpy()

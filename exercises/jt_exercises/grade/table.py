@@ -11,6 +11,7 @@ import csv
 import io
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -33,6 +34,9 @@ class Row:
     notebook: str
     exercise: str
     outcome: Outcome
+
+
+PARSING = threading.Lock()  # two threads that parse at the same time may both fail, before Python 3.11.8
 
 
 def grade(folder: Path, only: str = "", seconds: float = SECONDS, course: Path = NOTEBOOKS) -> Iterator[Row]:
@@ -71,7 +75,8 @@ def _earned(outcome: Outcome, given: int) -> Outcome:
 
 def _outcome(path: Path, course: Path, number: int, seconds: float, environment: dict[str, str]) -> Outcome:
     try:
-        text = program(read(course), read(path), list(COURSE[course.stem].values()), number)
+        with PARSING:
+            text = program(read(course), read(path), list(COURSE[course.stem].values()), number)
     except UnreadableError as error:
         return Outcome(0, 1, "not judged", str(error))
     except (RecursionError, MemoryError) as error:  # brackets in brackets: one file does not end it for the class

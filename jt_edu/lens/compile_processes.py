@@ -7,8 +7,9 @@ Nobody waits for anybody. The helper leaves out what it finds on the disk, so it
 both may compile one kernel where they meet. Should it be slow, or end early, this process compiles what is missing as
 if there were no helper. A helper has to import numba first, so a few kernels are not worth one.
 
-`jt.flags.compile_processes` is how many processes compile, 0 as many as there are cores, and 4 at most. Ranks, threads
-beside the main one, tests, and programs in which some other code started processes compile alone unless it is set.
+`jt.flags.compile_processes` is how many processes compile, 0 as many as JT_EDU_COMPILE_PROCESSES says or as there are
+cores, and 4 at most. Ranks, threads beside the main one, and programs in which some other code started processes
+compile alone unless it is set. Tests, which fill all cores, set the variable to 1.
 """
 
 from __future__ import annotations
@@ -56,10 +57,10 @@ def help_with(steps: Iterable[Step]) -> int:
 
 
 def _processes() -> int:
-    asked = current().flags.compile_processes
+    asked = current().flags.compile_processes or int(os.environ.get("JT_EDU_COMPILE_PROCESSES") or 0)
     if asked:
         return min(asked, MOST)
-    alone = launch.inside() or "PYTEST_CURRENT_TEST" in os.environ or launch.OWNER in os.environ
+    alone = launch.inside() or launch.OWNER in os.environ
     if alone or threading.current_thread() is not threading.main_thread() or not sys.executable:
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

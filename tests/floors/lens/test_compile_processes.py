@@ -50,8 +50,8 @@ def test_where_no_process_can_be_started_this_one_compiles_alone(steps, monkeypa
 
 
 def test_tests_and_ranks_compile_alone_unless_they_ask(monkeypatch):
-    assert compile_processes._processes() == 1  # a test
-    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    assert compile_processes._processes() == 1  # a test: conftest.py says so
+    monkeypatch.delenv("JT_EDU_COMPILE_PROCESSES")
     monkeypatch.setattr(compile_processes.os, "sched_getaffinity", lambda _: range(64), raising=False)
     assert compile_processes._processes() == compile_processes.MOST
 

@@ -316,7 +316,7 @@ def _gradient(text: str, gradient: Callable[..., Any] | None) -> None:
             whole = jt.grad((out * jt.array(dout)).sum(), given).numpy()
         except NotDoneError as none:
             missing = ": is a `return` missing?" if str(none) else ""
-            raise NotDoneError(f"the numbers are right; the gradient answers None{missing}") from none
+            raise NotDoneError(f"the numbers are right; the gradient returns None{missing}") from none
         except JtError as error:
             raise RefusedError(f"the gradient stopped with {type(error).__name__}: {error}") from error
     for numbers in (found, whole):

@@ -33,7 +33,10 @@ OLDEST, NEWEST = (3, 11), (3, 13)
 # What can be installed: names, what a person is told, what pip is told.
 COURSE = (["course"], "jt_edu, numba, JupyterLab, MPI (160 MB to download)", ["--editable", ".[lab,mpi]"])
 TOOLS = (["course", "tools"], "the course, pytest, ruff, mypy, playwright (250 MB)", ["--editable", ".[lab,mpi,dev]"])
-TORCH = (["torch"], "PyTorch, to compare with (200 MB; on Linux with CUDA's libraries some GB)", ["torch==2.13.0"])
+TORCH = (
+    ["torch"], "PyTorch and torchvision, to compare with (210 MB; on Linux with CUDA's libraries some GB)",
+    ["torch==2.13.0", "torchvision==0.28.0"],
+)  # fmt: skip
 
 # What pip says when the trouble is not its own, and what a person is told then.
 TROUBLES = [

@@ -32,6 +32,7 @@ class Flags:
     lazy_execution: bool = True  # False: each operator runs as soon as it is written
     fuse: bool = True  # False: one kernel for each operator, to see what fusion saves
     tracebacks: str = "short"  # the learner's own lines; "full": the calls inside jt_edu, too
+    module_repr: str = "pytorch"  # how modules print; "jittor": the arguments in order
     use_cuda: int = 0  # Jittor's; 1 is refused, as everything is on the CPU
     compile_processes: int = 0  # that compile the kernels of a plan; 0: as many as there are cores, see lens
     lenient_grad: bool = False  # True, as Jittor: several losses are summed, no path is a gradient of 0; with a warning

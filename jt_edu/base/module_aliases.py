@@ -12,6 +12,7 @@ name was found; what is told of a name that nobody knows is what its door would 
 from __future__ import annotations
 
 import sys
+from functools import reduce
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -27,6 +28,7 @@ _MODULES = (
 FACES = {  # a module of others -> ours that has its names, and the modules inside which the same holds
     "utils": ("", "data"),
     "utils.data": ("data", "dataset dataloader sampler distributed"),
+    "utils.pytorch_converter": ("pytorch_converter", ""),
     "dataset": ("data", "dataset mnist cifar image_folder"),
     "transform": ("data.transform", ""),
     "misc": ("", ""),
@@ -101,10 +103,10 @@ class Face(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name != "__all__":  # asked by machines
             raise AttributeError(name)
-        return getattr(sys.modules[self._real], name)
+        return getattr(_loaded(self._real), name)
 
     def __dir__(self) -> list[str]:
-        return dir(sys.modules[self._real])
+        return dir(_loaded(self._real))
 
 
 class Faces(MetaPathFinder, Loader):
@@ -133,6 +135,11 @@ class Faces(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """It is complete."""
+
+
+def _loaded(name: str) -> Any:
+    """A module of ours; its door imports it now, if nobody has."""
+    return sys.modules.get(name) or reduce(getattr, name.split(".")[1:], sys.modules[HOME])
 
 
 def _real(name: str) -> str | None:

@@ -23,7 +23,7 @@ def head(features: int, num_classes: int) -> nn.Module:
 
     Example:
         >>> head(512, 10), head(512, 0)
-        (Linear(512, 10), Identity())
+        (Linear(in_features=512, out_features=10, bias=True), Identity())
     """
     return nn.Identity() if num_classes == 0 and num_classes is not False else nn.Linear(features, num_classes)
 

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from jt_edu.base.context import current, no_grad
+from jt_edu.base.context import CHECKS, current, no_grad
 from jt_edu.base.dtypes import as_dtype
 from jt_edu.base.errors import ArgumentError, DtypeError
 from jt_edu.base.own import doing, own
@@ -211,12 +211,44 @@ class Module(Stateful):
         return [f"({name}): {child!r}" for name, child in own(self).named_children()]
 
     def __repr__(self) -> str:
+        if current().flags.module_repr == "jittor":
+            return as_in_jittor(self)
         rows = ["  " + row.replace("\n", "\n  ") for row in own(self)._rows()]
         said = doing(self, "extra_repr")()
         if not rows:
             return f"{type(self).__name__}({said})"
         head = [f"  {said}"] if said else []
         return "\n".join([f"{type(self).__name__}(", *head, *rows, ")"])
+
+
+def _known_form(value: Any) -> None:
+    if value not in ("pytorch", "jittor"):
+        raise ArgumentError('jt.flags.module_repr is "pytorch" or "jittor"', repr(value))
+
+
+CHECKS["module_repr"] = _known_form
+
+
+def as_in_jittor(module: Module) -> str:
+    """How Jittor prints a module: what its arguments became, in order, or its parts.
+
+    Where there is a bias, None follows: Jittor counts a number that it computes for that among the arguments.
+
+    Example:
+        >>> print(as_in_jittor(jt.nn.Sequential(jt.nn.Conv(1, 10, 3), jt.nn.Linear(4, 2, bias=False))))
+        Sequential(
+            0: Conv(1, 10, (3, 3), (1, 1), (0, 0), (1, 1), 1, float32[10,], None)
+            1: Linear(4, 2, None, None)
+        )
+    """
+    name = {"Conv2d": "Conv", "ConvTranspose2d": "ConvTranspose"}.get(type(module).__name__, type(module).__name__)
+    rows = [f"\n{part}: {as_in_jittor(child)}".replace("\n", "\n    ") for part, child in module.named_children()]
+    if rows:
+        return f"{name}({''.join(rows)}\n)"
+    asked = [p.name for p in inspect.signature(type(module)).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    found = [getattr(module, argument, None) for argument in asked if argument != "padding_mode"]
+    texts = [f"{v.dtype}[{','.join(map(str, v.shape))},]" if isinstance(v, Var) else str(v) for v in found]
+    return f"{name}({', '.join(texts + ['None'] * ('bias' in asked))})"
 
 
 @contextmanager

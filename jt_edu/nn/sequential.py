@@ -42,7 +42,7 @@ class Row(Module):
         vars(self)["layers"] = value
 
     def members(self) -> Iterator[tuple[str, Any]]:
-        """The parts of the row, and Vars and modules that a subclass keeps beside them."""
+        """The parts of the row, and Vars that a subclass keeps beside them."""
         yield from ((name, part) for name, part in self._row_parts.items() if isinstance(part, (Module, Var)))
         yield from super().members()
 
@@ -80,10 +80,18 @@ class Row(Module):
         return part_of(self, vars(self).get("_row_parts", {}), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in vars(self).get("_row_parts", {}):
-            self[name] = value
+        parts = vars(self).get("_row_parts")
+        if parts is not None and (name in parts or (isinstance(value, Module) and not hasattr(type(self), name))):
+            parts[name] = own(self)._checked(value)  # as in PyTorch, a module that a subclass keeps is one of the row
+            vars(self).pop(name, None)
         else:
             super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in vars(self).get("_row_parts", {}):
+            del self[name]
+        else:
+            super().__delattr__(name)
 
     def _is_numbered(self) -> bool:
         return all(name == str(k) for k, name in enumerate(self._row_parts))

@@ -42,6 +42,29 @@ def test_parts_with_names_are_attributes_of_their_row():
         row.third  # noqa: B018
 
 
+@pytest.mark.parametrize("kind", ["Sequential", "ModuleList"])
+def test_modules_that_a_subclass_of_a_row_keeps_are_parts_of_it(kind, torch):
+    def build(n):
+        class Classifier(getattr(n, kind)):
+            def __init__(self):
+                super().__init__()
+                self.fc = n.Linear(2, 3)
+                self.act = self.spare = n.ReLU()
+                self.scale = 2
+                del self.spare
+
+        return Classifier()
+
+    ours, theirs = build(nn), build(torch.nn)
+
+    assert list(ours.state_dict()) == list(theirs.state_dict()) == ["fc.weight", "fc.bias"]
+    assert (len(ours), ours.act, ours.fc, ours.scale) == (2, ours[1], ours[0], 2)
+    if kind == "Sequential":
+        assert repr(ours) == repr(theirs)
+        x = -jt.ones(1, 2)
+        assert ours(x).tolist() == jt.relu(ours.fc(x)).tolist()
+
+
 def test_rows_add_pop_and_lose_slices_like_lists():
     a, b, c = nn.ReLU(), nn.Tanh(), nn.Sigmoid()
     row = nn.ModuleList([a]) + nn.ModuleList([b, c])

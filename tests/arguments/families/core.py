@@ -154,6 +154,11 @@ def told_whole() -> bool:
     return False
 
 
+def printed() -> str:
+    """A module as it prints."""
+    return repr(jt.nn.Flatten())
+
+
 def kernels() -> int:
     """How many kernels a chain of three operators takes."""
     return len(jt.kernel_sources((x() * 2 + 1).exp()))
@@ -290,6 +295,7 @@ ROWS = [
     *shows(jt.flag_scope, "lenient_grad", True, flagged(gradient_of_nothing), [0.0]),
     *shows(jt.flag_scope, "compile_processes", 3, flagged(compile_processes._processes), 3),
     *shows(jt.flag_scope, "tracebacks", "full", flagged(told_whole)),
+    *shows(jt.flag_scope, "module_repr", "jittor", flagged(printed), "Flatten(1, -1)"),
     *refuses(jt.flag_scope, "use_cuda", 1, flagged(kernels)),
     *shows(jt.TracingAllocator, "inner", Counted(), lambda **k: allocated(**k) > 0),
     *errors(),

@@ -210,9 +210,9 @@ export interface Train {
     modules: string[];
     units: string[];
     rows: TrainRow[];
+    checks: { step: number; loss: Figure; accuracy: Figure | null }[];
     status: TrainStatus;
-    spike: string;
-    dead: string;
+    spike: string; dead: string;
 }
 
 /** How long one array lived, and who kept it. */

@@ -141,9 +141,7 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _others = {f"jt.{name}": room.__all__ for name, room in _rooms.items()}
     _later = {"distributed": "jt_edu.distributed", "ops_table": "jt_edu.lens.ops_table:ops_table"}  # some 40 ms, and 10
     _later["summary"] = "jt_edu.lens.model_summary:summary"
-    _later |= {
-        name: f"jt_edu.{name}" for name in ("utils", "dataset", "misc", "pytorch_converter")
-    }  # others' names of rooms
+    _later |= {name: f"jt_edu.{name}" for name in _migration.ROOMS.split()}
     _later |= {"transform": "jt_edu.data.transform", **_migration.JITTORS, **_migration.JITTORS_OWN}
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv"])[0]

@@ -10,34 +10,48 @@
 from __future__ import annotations
 
 import gc
+import logging
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from jt_edu.base.dtypes import DType
-from jt_edu.base.errors import ArgumentError
+from jt_edu.base.dtypes import DType, as_dtype
+from jt_edu.base.errors import ArgumentError, UnknownNameError
 from jt_edu.ir.node import Node
+from jt_edu.lens.jittor_reports import log_capture_scope, profile_scope
 from jt_edu.nn import Module
 from jt_edu.variable.var import Var
 
 __all__ = [
-    "NanoVector", "arg_reduce", "binary", "broadcast_var", "display_memory_info", "dump_all_graphs", "fetch",
-    "fetch_sync", "finfo", "has_cuda", "iinfo", "index_var", "log_capture_scope", "make_module",
-    "number_of_hold_vars", "number_of_lived_ops", "number_of_lived_vars", "peek", "profile_scope", "reduce", "reindex",
-    "reindex_reduce", "reindex_var", "start_grad", "sync_all", "unary",
+    "LOG", "NanoString", "NanoVector", "all_equal", "arg_reduce", "binary", "broadcast_var", "clean", "debug_msg",
+    "display_memory_info", "dump_all_graphs", "fetch", "fetch_sync", "finfo", "floor_int", "has_cuda", "iinfo",
+    "index_var", "liveness_info", "log_capture_scope", "make_module", "number_of_hold_vars", "number_of_lived_ops",
+    "number_of_lived_vars", "peek", "profile_scope", "reduce", "reindex", "reindex_reduce", "reindex_var", "start_grad",
+    "sync_all", "unary", "uncertain_shape",
 ]  # fmt: skip
 
 jt: Any = sys.modules["jt_edu"]  # the door, which looks here, and so is there
 NanoVector: Any = tuple  # shapes are tuples here
-has_cuda = 0
-COLUMNS = (
-    "Name", "FileName", "Count", "TotalTime", "AvgTime", "MinTime", "MaxTime", "Input", "Output", "InOut", "Compute",
-)  # fmt: skip
+NanoString: Any = as_dtype
+_log = logging.getLogger("jt_edu")  # by default Python shows warnings and errors
+LOG = SimpleNamespace(i=_log.info, v=_log.debug, vv=_log.debug, vvv=_log.debug, w=_log.warning, e=_log.error)
+clean = jt.gc
+
+# jt.compiler and jt.compile_extern are this module, too: which hardware and libraries there are.
+has_cuda = has_rocm = has_acl = has_corex = is_debug = 0
+cublas_ops = cudnn_ops = cub_ops = cutt_ops = cusparse_ops = mkl_ops = nccl_ops = None
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("mpi", "has_mpi", "inside_mpi"):
+        return jt.mpi if name == "mpi" else jt.in_mpi
+    if name.startswith("__"):
+        raise AttributeError(name)
+    way = "jt.kernel_sources(y), which shows what numba compiles"
+    raise UnknownNameError("jt.compiler has no C++ compiler, and so none of its names", name, way)
 
 
 # ------------------------------------------------------------------------------------------------------- what is alive
@@ -90,6 +104,18 @@ def number_of_lived_ops() -> int:
         True
     """
     return sum(node.pending for node in _alive(Node))
+
+
+def liveness_info() -> dict[str, int]:
+    """How many Vars, values and waiting operators are alive.
+
+    Example:
+        >>> list(liveness_info())
+        ['hold_vars', 'lived_vars', 'lived_ops']
+    """
+    return {
+        "hold_vars": number_of_hold_vars(), "lived_vars": number_of_lived_vars(), "lived_ops": number_of_lived_ops(),
+    }  # fmt: skip
 
 
 def dump_all_graphs() -> SimpleNamespace:
@@ -153,6 +179,27 @@ def peek(value: Any) -> str:
     return repr(value)
 
 
+def debug_msg(x: Any) -> str:
+    """What a Var is: dtype, shape, the operator that computes it, and whether it is computed.
+
+    Example:
+        >>> debug_msg(jt.ones(2) * 3)
+        'float32[2] multiply pending'
+    """
+    return f"{peek(x)} {x.node.op.name}{' pending' if x.node.pending else ''}"
+
+
+def uncertain_shape(x: Any) -> tuple[int, ...]:
+    """The shape of a Var: no length is uncertain here.
+
+    Example:
+        >>> uncertain_shape(jt.ones(2))
+        (2,)
+    """
+    shape: tuple[int, ...] = x.shape
+    return shape
+
+
 # ---------------------------------------------------------------------------------------------------------- operators
 
 
@@ -183,6 +230,26 @@ def binary(x: Any, y: Any, op: str) -> Any:
         [4.0]
     """
     return _by_name(op, x, y)
+
+
+def floor_int(x: Any) -> Any:
+    """x rounded down, as int32.
+
+    Example:
+        >>> floor_int(jt.array([1.5, -0.5])).tolist()
+        [1, -1]
+    """
+    return jt.floor(x).int32()
+
+
+def all_equal(x: Any, y: Any) -> bool:
+    """Whether two arrays have equal elements, all of them.
+
+    Example:
+        >>> all_equal(jt.array([1, 2]), [1, 2])
+        True
+    """
+    return bool(jt.equal(x, y).all().item())
 
 
 def reduce(x: Any, op: str, dim: Any = None, keepdims: bool = False) -> Any:
@@ -238,8 +305,8 @@ def reindex_reduce(x: Any, *given: Any, **more: Any) -> Any:
 reindex_var = reindex
 
 
-def index_var(x: Any, dim: int) -> Any:
-    """The loop counter of axis `dim` of x.
+def index_var(x: Any, dim: int | None = None) -> Any:
+    """The loop counter of axis `dim` of x, or those of all axes.
 
     Example:
         >>> index_var(jt.zeros(2, 2), 1).tolist()
@@ -308,58 +375,3 @@ def make_module(function: Callable[..., Any], exec_n_args: int = 1) -> type[Modu
 
     MadeModule.__name__ = getattr(function, "__name__", "made")
     return MadeModule
-
-
-# ------------------------------------------------------------------------------------------------------------ reports
-
-
-@contextmanager
-def profile_scope(**flags: Any) -> Iterator[list[list[str]]]:
-    """A table of the kernels that run inside, filled at the end: the header, then the most expensive first.
-
-    Times are in ns, `Input`, `Output` and `InOut` in bytes and `Compute` in operations for each second.
-
-    Example:
-        >>> with profile_scope() as report:
-        ...     _ = (jt.ones(8) * 2 + 1).sync()
-        >>> report[0][:4], report[1][2]
-        (['Name', 'FileName', 'Count', 'TotalTime'], '1')
-    """
-    report: list[list[str]] = []
-    with jt.flag_scope(**flags), jt.trace() as t:
-        yield report
-    written: dict[int, int] = defaultdict(int)
-    for event in t.memory:
-        written[event.kernel] += event.bytes * (event.action == "allocate")
-    runs = defaultdict(list)
-    for number, kernel in enumerate(t.kernels):
-        runs[kernel.name, kernel.path].append((kernel.milliseconds * 1e6, kernel.bytes, written[number], kernel.flops))
-    report.append(list(COLUMNS))
-    for (name, path), rows in sorted(runs.items(), key=lambda item: -sum(r[0] for r in item[1])):
-        times, moved, out, flops = zip(*rows, strict=True)
-        total = sum(times)
-        rates = [
-            sum(each) / max(total, 1) * 1e9
-            for each in ((m - o for m, o in zip(moved, out, strict=True)), out, moved, flops)
-        ]
-        figures = (len(rows), total, total / len(rows), min(times), max(times), *rates)
-        report.append([name, path, *(f"{figure:.0f}" for figure in figures)])
-
-
-@contextmanager
-def log_capture_scope(**flags: Any) -> Iterator[list[dict[str, Any]]]:
-    """A list with a line for each kernel that runs inside, filled at the end.
-
-    Example:
-        >>> with log_capture_scope() as logs:
-        ...     _ = (jt.ones(8) * 2).sync()
-        >>> logs[0]["level"], "multiply" in logs[0]["msg"]
-        ('i', True)
-    """
-    logs: list[dict[str, Any]] = []
-    with jt.flag_scope(**flags), jt.trace() as t:
-        yield logs
-    for kernel in t.kernels:
-        ops = ", ".join(line.op for line in kernel.lines)
-        text = f"{'compiled and run' if kernel.compiled else 'run'}: {kernel.name} ({ops}) by {kernel.backend}"
-        logs.append({"level": "i", "name": "jt_edu", "msg": text, "file": kernel.path})

@@ -65,9 +65,7 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "jvp"): "jt.vjp, twice: u = jt.zeros_like(y), jt.grad((jt.grad((y * u).sum(), x) * v).sum(), u)",
     ("jt", "from_dlpack"): "jt.array(...)",
     ("jt", "vision"): "jt.data.transform and jt.models",
-    ("jt", "liveness_info"): "jt.memory_stats()",
     ("jt", "profiler"): "with jt.trace() as t:, or with jt.profile_scope() as report:",
-    ("jt", "LOG"): "logging, of Python",
     ("jt", "number_of_live_vars"): "jt.memory_stats()",
     ("jt", "lexsort"): "np.lexsort, with the keys as x.numpy()",
     ("jt", "amp"): "net.half(), net.bfloat16() or x.half(): automatic mixed precision is not here yet",
@@ -80,8 +78,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "export"): _EXPORT,
     ("jt", "lite"): _EXPORT,
     ("jt", "static"): "jt.compile(step), which captures a step once",
-    ("jt", "compiler"): "jt.compile(step), and jt.kernel_sources(y), which shows what is compiled",
-    ("jt", "compile_extern"): "jt_edu.ops.custom_kernel.kernel, which turns a kernel that you write into an operator",
     ("jt", "dynamo"): "jt.compile(step)",
     ("jt", "contrib"): "jt itself, which has concat, getitem, setitem and the others",
     ("jt", "math_util"): "jt itself, which has erfinv, digamma, gamma and the others",
@@ -89,7 +85,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "pool"): "jt.nn.Pool, or jt.pool2d",
     ("jt", "gradfunctional"): "jt.vjp and jt.grad",
     ("jt", "functorch"): "jt.vjp and jt.grad",
-    ("jt", "einops"): "jt.einsum, x.reshape and x.permute",
     ("jt", "weightnorm"): "jt.nn.utils.weight_norm",
     ("jt", "hub"): "jt.models, which has the networks; weights are read by net.load(path)",
     ("jt", "testing"): "np.testing.assert_allclose(x.numpy(), ...), or jt.allclose",
@@ -160,10 +155,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("net", "compile"): "jt.compile(step): the whole step, from the network to the optimizer",
     ("net", "share_memory"): "leaving it out: workers of a DataLoader need no network, and ranks share by themselves",
     ("net", "flatten_parameters"): "leaving it out: weights lie as kernels read them",
-    ("jt.nn", "SGD"): "jt.optim.SGD",
-    ("jt.nn", "Adam"): "jt.optim.Adam",
-    ("jt.nn", "AdamW"): "jt.optim.AdamW",
-    ("jt.nn", "RMSprop"): "jt.optim.RMSprop",
     ("jt.nn", "DataParallel"): "the network itself: ranks share a batch, as in python -m jt_edu.launch",
     ("jt.nn", "SyncBatchNorm"): "jt.nn.BatchNorm, which counts the batches of all ranks",
     ("jt.nn", "MSE"): "jt.nn.MSELoss",
@@ -187,13 +178,18 @@ WHY = {  # of some of these names: what was found
     **{("jt.distributed", f"{name}_multigpu"): _ONE_DEVICE for name in _FOR_LISTS},
     ("jt.distributed", "reduce_op"): "that an old name, which PyTorch gave up as well",
 }
-_OF_VARS = "arg_reduce binary broadcast_var fetch_sync index_var peek reduce reindex_var unary"
+_OF_VARS = (
+    "arg_reduce binary broadcast_var debug_msg fetch_sync floor_int index_var peek reduce reindex_var unary "
+    "uncertain_shape"
+)
 JITTORS = {name: f"jt_edu.jittor_names:{name}" for name in _OF_VARS.split()}  # names that a Var lacks, too
 _OF_JT = (
-    "NanoVector display_memory_info dump_all_graphs fetch finfo has_cuda iinfo log_capture_scope make_module "
+    "LOG NanoString NanoVector all_equal clean display_memory_info dump_all_graphs fetch finfo has_cuda iinfo "
+    "liveness_info log_capture_scope make_module "
     "number_of_hold_vars number_of_lived_ops number_of_lived_vars profile_scope reindex reindex_reduce start_grad "
     "sync_all"
 )
+ROOMS = "utils dataset misc pytorch_converter compiler compile_extern einops jittor_names"  # loaded when asked for
 JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
 
 

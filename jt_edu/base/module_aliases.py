@@ -29,6 +29,8 @@ FACES = {  # a module of others -> ours that has its names, and the modules insi
     "utils": ("", "data"),
     "utils.data": ("data", "dataset dataloader sampler distributed"),
     "utils.pytorch_converter": ("pytorch_converter", ""),
+    "compiler": ("jittor_names", ""),
+    "compile_extern": ("jittor_names", ""),
     "dataset": ("data", "dataset mnist cifar image_folder"),
     "transform": ("data.transform", ""),
     "misc": ("", ""),

@@ -272,5 +272,5 @@ def meet(op: Elementwise, *dtypes: DType) -> tuple[DType, DType]:
         raise DtypeError(f"{op.name} {why}", f"dtype {common}", hints.OF_A_KIND[common.kind])
     if op.bodies.get(common.kind) == "":
         raise DtypeError(f"{op.name} compares by size", f"dtype {common}", "compare x.real or x.abs()")
-    inputs = become(common) if callable(become) else become or common
-    return inputs, answer(inputs) if callable(answer) else answer or inputs
+    inputs = become if isinstance(become, DType) else become(common) if become else common
+    return inputs, answer if isinstance(answer, DType) else answer(inputs) if answer else inputs

@@ -68,5 +68,7 @@ __all__.sort()
 
 if not TYPE_CHECKING:
     _faces = {name: f"jt_edu.nn.{name}" for name in ("modules", "parameter")}
+    _faces |= {name: f"jt_edu.optim:{name}" for name in ("SGD", "Adam", "AdamW", "RMSprop", "Optimizer")}  # Jittor's
+    _faces |= {name: f"jt_edu.nn.functional:{name}" for name in ("hardtanh", "pad", "relu6")}
     __getattr__, __dir__ = door("jt.nn", __all__, {"jt.nn.functional": functional.__all__}, _faces)
     lack(Module, "a module", "net")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from jt_edu.ir.builders import check_shape, filled, shared_source, short, source
 from jt_edu.ir.meta_ops import COUNTERS
 from jt_edu.ir.node import Node
 from jt_edu.ir.scalar_ops import COPY
-from jt_edu.ops.arguments import number, one_of, whole, yes_or_no
+from jt_edu.ops.arguments import number, one_of, same_words, whole, yes_or_no
 from jt_edu.ops.view import varargs
 from jt_edu.runtime.execute import run
 from jt_edu.variable.torch_keywords import makes
@@ -184,9 +184,14 @@ def full_like(x: Any, value: Any, dtype: Any = None) -> Var:
     return full(v.shape, value, v.dtype if dtype is None else dtype)
 
 
+@overload
+def index(shape: Any, dim: int, dtype: Any = ...) -> Var: ...
+@overload
+def index(shape: Any, dim: None = ..., dtype: Any = ...) -> tuple[Var, ...]: ...
 @makes
-def index(shape: Any, dim: int, dtype: Any = int64) -> Var:
-    """The loop counter of axis `dim`: out[i0, i1, ...] = i_dim.
+@same_words
+def index(shape: Any, dim: int | None = None, dtype: Any = int64) -> Any:
+    """The loop counter of axis `dim`: out[i0, i1, ...] = i_dim. Without `dim`: those of all axes, as a tuple.
 
     Example:
         >>> index((2, 3), 1).numpy()
@@ -194,6 +199,8 @@ def index(shape: Any, dim: int, dtype: Any = int64) -> Var:
                [0, 1, 2]])
     """
     wanted = check_shape(shape)
+    if dim is None:
+        return tuple(index(wanted, axis, dtype) for axis in range(len(wanted)))
     axis = whole("index", "dim", dim, 0, len(wanted) - 1)
     return Var._of(Node(COUNTERS[axis], (), wanted, int64)).cast(dtype)
 

@@ -19,7 +19,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("capture", "draw", "introspect"),  # 6 steps that are run again; looking
     ("nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 7 learning
     ("lens", "benchmark", "launch"),  # 8 looking at all of it
-    ("models", "test", "lab", "precompile", "jittor_names", "pytorch_converter", "bench"),  # 9 people
+    ("models", "test", "lab", "precompile", "jittor_names", "pytorch_converter", "bench", "einops"),  # 9 people
 )
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
 NOT_CORE = (  # on a floor of the core, but outside its budget
@@ -57,6 +57,7 @@ CORE_LIBRARIES = {"numpy", "numba", "llvmlite"}
 LIBRARIES_OF: dict[str, set[str]] = {
     "backends": {"scipy", "threadpoolctl"},  # gives numba's np.dot its BLAS, and holds that to one thread
     "data": {"PIL", "sklearn"},  # Pillow reads photographs; the digits of sklearn need no download
+    "einops": {"einops"},  # how axes with names are rearranged
     "bench": {"torch", "torchvision"},  # beside ours, never in place of it
     "draw": {"graphviz"},  # writes DOT for print
     "ir.scalar_ops": {"scipy"},

@@ -14,7 +14,9 @@ def test_jt_has_each_name(name):
     assert getattr(jt, name) is getattr(jittor_names, name)
 
 
-@pytest.mark.parametrize("name", ["dataset", "misc", "transform", "utils", "utils.data"])
+@pytest.mark.parametrize(
+    "name", ["dataset", "misc", "transform", "utils", "utils.data", "compiler", "compile_extern", "einops"]
+)
 def test_rooms_of_jittor_are_imported(name):
     assert importlib.import_module(f"jt_edu.{name}")
     assert getattr(jt, name.partition(".")[0])
@@ -107,3 +109,66 @@ def test_what_was_stopped_stays_without_gradient():
     state += weight * 2
 
     assert state.is_stop_grad() and state.tolist() == [2, 2, 2]
+
+
+def test_there_is_no_hardware_and_no_compiler_of_jittors():
+    from jt_edu.compile_extern import cublas_ops, mpi  # noqa: PLC0415 - what programs of Jittor write
+    from jt_edu.compiler import has_acl  # noqa: PLC0415
+
+    assert (has_acl, jt.compiler.has_cuda, cublas_ops, mpi, jt.compile_extern.has_mpi) == (0, 0, None, jt.mpi, False)
+    with pytest.raises(jt.UnknownNameError, match=r"no C\+\+ compiler, and so none of its names; found run_cmd"):
+        jt.compiler.run_cmd  # noqa: B018
+
+
+def test_log_writes_where_python_logs(caplog):
+    with caplog.at_level("DEBUG", logger="jt_edu"):
+        for write in (jt.LOG.i, jt.LOG.vv, jt.LOG.w, jt.LOG.e):
+            write("seen")
+
+    assert [record.levelname for record in caplog.records] == ["INFO", "DEBUG", "WARNING", "ERROR"]
+
+
+def test_a_dtype_that_is_called_casts():
+    assert jt.float32([1, 2]).dtype == "float32"
+    assert jt.int8(jt.array([1.7])).tolist() == [1]
+
+
+def test_a_name_is_a_text_and_sets_another_when_it_is_called():
+    x = jt.ones(2)
+
+    assert x.name("weight") is x
+    assert (x.name, x.name(), x.node.name, x.name.upper()) == ("weight", "weight", "weight", "WEIGHT")
+    x.name = "bias"
+    assert x.name == "bias"
+
+
+def test_counters_of_all_axes_come_as_a_tuple():
+    assert [v.tolist() for v in jt.index((2, 2))] == [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
+
+
+def test_optimizers_stand_in_nn_too():
+    assert (jt.nn.SGD, jt.nn.Adam, jt.nn.RMSprop) == (jt.optim.SGD, jt.optim.Adam, jt.optim.RMSprop)
+
+
+PATTERNS = [
+    ("rearrange", "a b c -> (a c) b", {}), ("rearrange", "a (b d) c -> d a b c", {"d": 3}),
+    ("reduce", "a b c -> b", {"reduction": "mean"}), ("reduce", "a b (c d) -> a c", {"reduction": "max", "d": 2}),
+    ("repeat", "a b c -> a (r b) c", {"r": 2}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "pattern", "sizes"), PATTERNS)
+def test_einops_knows_vars(function, pattern, sizes):
+    call, x = getattr(jt.einops, function), np.arange(24, dtype="float32").reshape(2, 3, 4)
+
+    np.testing.assert_allclose(call(jt.array(x), pattern, **sizes).numpy(), call(x, pattern, **sizes))
+
+
+def test_gradients_flow_through_einops():
+    x = jt.ones((2, 3))
+
+    assert jt.grad((jt.einops.rearrange(x, "a b -> b a") * jt.array([[1.0, 2.0]])).sum(), x).tolist() == [
+        [1] * 3,
+        [2] * 3,
+    ]
+    assert len(jt.einops.pack([x, x], "* a")[0]) == 4

@@ -237,6 +237,7 @@ def test_autograd_by_hand_says_nothing_of_the_kind_to_an_empty_page():
     found = verdicts(said := untouched("01_autograd_by_hand"))
 
     assert (found["right"], found["not done yet"]) == (2 + 2, 3 + 4 + 5 + 1 + 5), said
+    assert "dy/da 10.0   dy/db -24.0\nfrom short_grad: 10.0 -24.0\n" in said
     assert "GradientError" in said
 
 

@@ -171,8 +171,8 @@ print([d.reason for d in jt.explain(stored()).decisions if not d.fused])
 
 # %% [markdown]
 # **Look.** The second moves slightly fewer bytes, but is slower: the sines were computed a thousand times over. (Each
-# operator counts as one operation for each element. Only the last line weighs them: a `sin` or an `exp` costs as much
-# as 8 multiplications, so both cost 16.)
+# operator counts as one operation for each element. The last line weighs them: a `sin` or an `exp` costs as much as 8
+# multiplications, so the two cost 16.)
 #
 # ## Exercise 4: store a value, or compute it again?
 #

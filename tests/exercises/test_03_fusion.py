@@ -82,7 +82,7 @@ WRONG = [  # of which exercise, what is written instead of what, and what the re
         "`sum` has a loop of its own, and is complete only after it. They share a kernel: `exp` comes after that loop",
     ),
     ("can_inline", "a.held or ", "False or ", "`exp` becomes an array, since somebody wants it"),
-    ("can_inline", "times == 1 or a.work <= 4", "True", "60 times, 8 operations each"),
+    ("can_inline", "times == 1 or a.work <= 4", "True", "60 times, 8 multiplications each"),
     ("can_inline", "return times", "return not times", "The framework computes it there"),
     ("group", "if fits(order, inputs, joined):", "if True:", "{scale, add} needs {matmul}; {matmul} needs"),
     ("group", "for a, b in sorted(may):", "for a, b in ():", "may fuse, and that would make no cycle"),

@@ -1,10 +1,10 @@
 """Verdict: what does a learner read after a try?
 
-    right          2 can_fuse: you decide as the framework does, in 9 cases
-    not done yet   2 can_fuse
-    not right      2 can_fuse: of `sum` and `exp` you say True. A sum is complete only after its loop
+    right          2 can_inline: you decide as the framework does, in 9 cases
+    not done yet   2 can_inline
+    not right      2 can_inline: of `sum` and `exp` you say True. A sum is complete only after its loop
 
-An exercise is a function under `@exercise("2 can_fuse")`. It takes the learner's answer, raises `RefusedError` where
+An exercise is a function under `@exercise("2 can_inline")`. It takes the learner's answer, raises `RefusedError` where
 that is not right and `NotDoneError` where there is none yet, and returns a sentence for those who are right. Whatever a
 learner's function raises becomes a verdict, too: the notebook goes on. Nothing here knows notebooks, or prints.
 """

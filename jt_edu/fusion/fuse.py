@@ -193,7 +193,7 @@ class Fuser:
         work = sum(n.op.weight for n in mine if isinstance(n.op, Elementwise))
         work += sum(GUARDED for n in mine if isinstance(n.op, Reindex) and (n.op.guards or n.op.valid is not None))
         if times > 1 and work > CHEAP and all(r not in self.contractions for r in self.readers[node]):
-            self._store(source, "repeated", f"{op.name} reads it {times:g} times, {work} operations each")
+            self._store(source, "repeated", f"{op.name} reads it {times:g} times, {work} multiplications each")
 
     # which loops are shared
 

@@ -290,7 +290,7 @@ class _Writer:
         kernels = f"{len(e.kernels)} kernels compute" if len(e.kernels) > 1 else "1 kernel computes"
         yield f"{kernels} {what}."
         moved, done, peak = in_words(e.bytes, "B"), in_words(e.flops, "operations"), in_words(e.predicted_peak, "B")
-        yield f"{moved} are read and written, {done} done, new arrays take at most {peak} at once."
+        yield f"{moved} are read and written, {done} are done, and new arrays take at most {peak} at once."
         for i, wish in e.formats.items():
             slot = self.slot[i]
             yield f"{self._name(slot)} is {wish.name}: numpy() copies its {in_words(size(self.order[slot]), 'B')} so."
@@ -342,7 +342,7 @@ class _Writer:
     def _why(self, slot: int) -> str:
         node = self.order[slot]
         if node.id in self.e.wanted:
-            return "you ask for it"
+            return "you asked for it"
         if node.holders:
             return (
                 f"you still hold it, as {self.e.names[node.id]}" if node.id in self.e.names else "a Var still holds it"
@@ -366,7 +366,7 @@ class _Writer:
             elif i.op is CONSTANT:
                 yield f"      number {i.data}: an argument of the kernel"
             else:
-                yield f"      read   {self._name(source)}: an array that is there"
+                yield f"      read   {self._name(source)}: an array in memory"
 
     def _name(self, slot: int) -> str:
         node = self.order[slot]

@@ -8,7 +8,7 @@
     made of operators: 173 in all, as jt.explain counts, which move 61.2 MB in a kernel each.
       0  Conv2d conv1 + BatchNorm2d bn1 + relu         350 kB    by panels
       1  MaxPool2d maxpool                             328 kB
-           relu (kernel 0) is stored before it: repeated; window reads it 2.25 times, 12 operations each
+           relu (kernel 0) is stored before it: repeated; window reads it 2.25 times, 12 multiplications each
 
 (ResNet-18 without gradients, one image of 64 x 64. At 224 x 224 its parameters matter less: 72.6 MB, 117 MB op by op.)
 

@@ -145,6 +145,6 @@ def _edges(e: Explanation) -> list[dict[str, Any]]:
             if (i.id, node.id) in decided:
                 continue
             number = i.op is CONSTANT
-            rule, reason = ("number", NUMBER) if number else ("array", "an array that is there already")
+            rule, reason = ("number", NUMBER) if number else ("array", "an array already in memory")
             edges.append({"source": i.id, "target": node.id, "fused": number, "rule": rule, "reason": reason})
     return edges

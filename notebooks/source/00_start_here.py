@@ -3,10 +3,10 @@
 #
 # *Half an hour. You need Python and a little NumPy. Nothing is downloaded, and nothing you do here can break anything.*
 #
-# A deep-learning framework looks like NumPy and behaves like a compiler. In this notebook you watch one line of
-# arithmetic on its way through all of it: from the line you write, to a graph, to a loop, to numbers, to a gradient.
+# This framework looks like NumPy but works like a compiler. Here you follow one line of arithmetic from start to
+# finish: the line you write, a graph, a loop, numbers, and a gradient.
 #
-# Each part has the same three steps. **Predict**: say what will happen, aloud or on paper, before you run the cell.
+# Each section has the same three steps. **Predict**: say what will happen, aloud or on paper, before you run the cell.
 # **Run** it. **Look**: where your prediction was wrong, you have found something to learn.
 
 # %%
@@ -23,10 +23,10 @@ b = jt.array([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
 # %% [markdown]
 # ## 1. A line of arithmetic
 #
-# `a` and `b` are *Vars*: handles on arrays of shape (2, 3). The next cell writes `y = a * b + 1` inside a *trace*,
-# which records everything that the framework does.
+# `a` and `b` are *Vars*. A Var stands for an array, here of shape (2, 3). The next cell runs `y = a * b + 1` inside a
+# *trace*, which records everything that the framework does.
 #
-# **Predict.** How many numbers have been computed when the line is done: 0, 6 or 12?
+# **Predict.** How many numbers have been computed once the line has run: 0, 6 or 12?
 
 # %%
 with jt.trace() as t:
@@ -37,18 +37,18 @@ for node in t.built:
 print(f"\n{len(t.built)} nodes were built, {len(t.kernels)} kernels ran")
 
 # %% [markdown]
-# **Look.** 0. Each operator made a *node*: a note that says which operator is meant, which values it reads, and
-# the shape and dtype of what will come out. Each node also remembers the line that you wrote.
+# **Look.** The answer is 0. Each operator made a *node*, which says which operator it stands for, which values it
+# reads, and the shape and dtype of its result. A node also remembers the line that you wrote.
 #
-# Nodes can be drawn. The next cell draws them; drawing runs nothing either.
+# The next cell draws the nodes. Drawing computes nothing either.
 
 # %%
 y.graph()
 
 # %% [markdown]
-# Round boxes are arrays that exist. The number 1 is a small chip beside the operator that reads it. The frame around
-# `multiply` and `y = add` is the framework's plan: both operators will run in **one** *kernel*, a function that it
-# writes. A double outline marks what will be stored in memory. Put the mouse on anything to read more.
+# Rounded boxes are arrays that already exist. The number 1 is a small chip beside the operator that reads it. The frame
+# around `multiply` and `y = add` shows a plan: both operators will run in **one** *kernel*, a function that the
+# framework writes for you. A double outline marks what will be stored in memory. Point at anything to read more.
 #
 # ## 2. Asking for numbers
 #
@@ -70,23 +70,24 @@ see.step_kernel(a * b + 1)
 # iteration of the loop. Two operators became one loop; that is called *fusion*.
 #
 # The text above is the real source of the kernel: Python, written by the framework, compiled by numba (a compiler for
-# Python), and kept in a file on your disk. After each line, a comment names the operator it computes and the line of
-# yours that asked for it. (`c0` is the 1; `lo` and `hi` bound the part of the loop that one thread runs; `at(i0)` says
-# that a counter is never negative, which makes compiled code faster.)
+# Python), and kept in a file on your disk. At the end of a line, a comment names its operator and the line of your code
+# that asked for it. One loop covers both axes, because they lie one after the other in memory. (`c0` is the 1; `lo` and
+# `hi` say where a thread's part of the loop begins and ends; `at(i0)` says that a counter is never negative, which
+# makes compiled code faster.)
 #
-# Below it you can run the same kernel one line at a time: click into it, then go on with `]` and back with `[`. The
-# cells that are read and written light up.
+# Below it you can run the same kernel one line at a time: click it, then press `]` to go forward and `[` to go back.
+# The cells being read or written light up.
 #
 # ## 3. Why not always one loop?
 #
-# Now the mean of a whole array is subtracted from each of its values, and what remains is multiplied by a matrix. (`@`
-# is the matrix product. The framework leaves it to *BLAS*, a library made for just that, which wants its matrices whole
-# and in memory.)
+# Now we subtract an array's mean from each of its values, double the result, and multiply it by a matrix. (`@` is the
+# matrix product. The framework leaves it to *BLAS*, a library for matrix arithmetic, which needs complete matrices,
+# stored in memory.)
 #
 # **Predict.** Which of the operators `mean`, `-`, `* 2` and `@` can share a kernel? Where must an array be stored?
 #
-# `jt.explain` answers, without running anything: one line for each kernel, with what it stores. A click on a kernel
-# opens the reasons.
+# `jt.explain` shows this without running anything: there is one line for each kernel, with what it stores. Click a
+# kernel to see why.
 
 # %%
 random = np.random.default_rng(0)
@@ -97,18 +98,17 @@ z = ((x - x.mean()) * 2) @ w
 jt.explain(z)
 
 # %% [markdown]
-# **Look.** Two kernels. `mean`, `-` and `* 2` share the first (a mean is a `sum` and a `divide`), and `@` has the
-# second to itself. The first needs two loops, one after the other: no difference can be computed before the last
-# element of `x` has gone into the mean. Between the kernels one array is stored, of 16 MB, because BLAS wants whole
-# arrays.
+# **Look.** There are two kernels. `mean`, `-` and `* 2` share the first (a mean is a `sum` and a `divide`), and `@` has
+# the second to itself. The first needs two loops, one after the other: no difference can be computed before the last
+# element of `x` has gone into the mean. Between the kernels one array of 16 MB is stored, because BLAS needs it whole.
 #
-# Open both kernels. You see a reason for each edge of the graph. Most edges are *fused*: the value is computed in the
-# very place where it is needed. One is *cut*: there the value is stored first.
+# Open both kernels. Wherever one operator reads another (an *edge* of the graph), you see a reason. Most edges are
+# *fused*: both operators run in the same kernel. One edge is *cut*: the value is stored in memory first.
 #
-# Fusing saves reading and writing, and that is what a loop like this spends its time on. `jt.flags.fuse = False`
-# gives each operator a kernel of its own, so the difference can be measured.
+# A loop like this spends most of its time reading and writing memory, and fusing saves much of that.
+# `jt.flags.fuse = False` gives each operator a kernel of its own, so that we can measure the difference.
 #
-# **Predict.** The next expression has 5 operators on 4 million numbers. How many times faster is one loop than five?
+# **Predict.** The next expression has 5 operators on 4 million numbers. How many times as fast is one loop as five?
 
 
 # %%
@@ -131,9 +131,9 @@ for name, (milliseconds, moved, kernels) in {"fused": fused, "not fused": apart}
 print(f"\n{apart[1] / fused[1]:.1f} times the bytes, {apart[0] / fused[0]:.1f} times the time, on this machine, now")
 
 # %% [markdown]
-# **Look.** One loop reads `x` once and writes the result once. Each of the five loops reads and writes an array, and
-# two of them read `x` as well: 12 times 16 MB instead of 2. The arithmetic is the same. The time is less than six times
-# as long if the processor computes while it waits, or keeps the array in a cache, a small memory of its own.
+# **Look.** One loop reads `x` once and writes the result once: 2 times 16 MB. Each of the five loops reads and writes
+# an array, and two of them read `x` as well: 12 times 16 MB. The arithmetic is the same. The time may grow by less than
+# six times: the processor can compute while it waits, and may keep the array in its *cache*, a small, fast memory.
 #
 # ## 4. Another shape
 #
@@ -150,15 +150,15 @@ for shape in [(2, 3), (7,), (30, 40), (5, 6, 7), (1000, 1000)]:
     print(f"{shape!s:<14} kernels run: {len(t.kernels)}   compiled: {t.compiled}")
 
 # %% [markdown]
-# **Look.** Lengths are arguments of a kernel, and axes that are contiguous in memory share one loop. So a new shape
-# needs no new kernel.
+# **Look.** Lengths are arguments of a kernel. Here each array is one unbroken block of memory, so one loop covers all
+# its axes. That is why these new shapes need no new kernel.
 #
 # ## 5. The gradient is more graph
 #
-# How much does the *loss*, here the sum of `a * b + 1`, change when one number of `a` changes a little? That is what
-# `jt.grad` answers.
+# How much does the *loss*, here the sum of `a * b + 1`, change when one number of `a` changes a little? That is the
+# *gradient* with respect to `a`, and `jt.grad` returns it.
 #
-# **Predict.** Which array that you know already is the gradient with respect to `a`? And does `jt.grad` compute it?
+# **Predict.** This gradient is an array that you have already seen. Which one? And does `jt.grad` compute it?
 
 # %%
 with jt.trace() as t:
@@ -170,10 +170,11 @@ see.graph(loss, da)
 
 # %% [markdown]
 # **Look.** Nothing ran. On the way back from the loss, each operator added the nodes of its own derivative (dashed
-# outlines). They are nodes like any other: they are fused, run, and can be differentiated again. (`gather` reads by an
-# index: every number of `a * b + 1` gets the same one, the gradient of the sum.) The derivative of `a * b + 1` with
-# respect to `a` is `b`. Below the printed numbers you can step through every value, down to the loss and back up to the
-# gradients (drag the slider, or press `[` and `]`):
+# outlines). They are ordinary nodes: they can be fused, run, and differentiated again. (`gather` reads by an index:
+# here each element of `a * b + 1` reads the same number, the 1 that is the gradient of the sum.)
+#
+# The derivative of `a * b + 1` with respect to `a` is `b`. The next cell prints it. Below that, drag the slider (or
+# press `[` and `]`) to step through every value, down to the loss and back up to the gradients.
 
 # %%
 print(da.numpy())
@@ -184,8 +185,8 @@ see.tape(loss)
 # %% [markdown]
 # ## 6. Break it
 #
-# Shapes are checked when you write an operator, not when it runs. **Predict**: which of the two lines in the `try`
-# raises the error, and what will it tell you?
+# Shapes are checked when Python reaches the operator, not when its kernel runs. **Predict**: which of the two lines in
+# the `try` raises the error, and what will it tell you?
 
 # %%
 try:
@@ -195,12 +196,12 @@ except jt.ShapeError as error:
     print(f"{type(error).__name__}: {error}")
 
 # %% [markdown]
-# **Look.** The first one: no kernel was ever made. An error of this framework says what was asked for, what was found,
-# and what you could try. `a` is unchanged; fix the line above and run it again.
+# **Look.** The first line raised it, and no kernel was ever made. Each error message of this framework tells you what
+# you asked for, what it found, and what to try. `a` is unchanged; fix the line above and run it again.
 #
 # ## 7. Your turn
 #
-# Guess first, then run. `guess` is how many kernels will run in each of the three snippets.
+# How many kernels will run in each of the three snippets? Put a number for each `None` in `guess`, then run.
 
 
 # %%
@@ -233,20 +234,20 @@ for snippet, guessed in guess.items():
 
 # %% [markdown]
 # A shape is known without computing. Numbers are not: to print them, the second snippet had to run a kernel in the
-# middle. And the third never asked for a number.
+# middle. The third never asked for a number.
 #
 # ## 8. Where to go on
 #
-# On its way from a line to a gradient your expression went through six stages. Each answers one question; here they
-# are, with what you have at the end of each.
+# Your expression went through six stages. The next cell lists them: the question that each stage answers, and what you
+# have at its end.
 
 # %%
 for number, stop in enumerate(jt.walk(loss).stops, 1):
     print(f"{number}  {stop.question}\n   {stop.holds}")
 
 # %% [markdown]
-# Later, when you want to see how the framework itself is written, `jt.walk(loss)` alone in a cell shows the lines of
-# its source that answer these questions for your expression. You need none of them for the course.
+# Later, to see how the framework does this, put `jt.walk(loss)` alone in a cell. It shows the framework's own code for
+# each question. You do not need that code for this course.
 #
 # **Before you close this page**, answer in one sentence each: What is a node? When does something run? What does fusion
 # save? Next, you compute gradients by hand.

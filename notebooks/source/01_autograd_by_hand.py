@@ -4,14 +4,13 @@
 # *A little over an hour. Do [00](00_start_here.ipynb) first; you need derivatives from school.*
 #
 # A network learns by asking one question about each of its numbers: if this one grows a little, how much does the
-# *loss* (the error) grow? That is what a *gradient* answers. In this notebook you write a machine that answers it, in
-# 30 lines of plain Python, get it wrong the way most people do, and then find its parts in the framework.
+# *loss* (the error) grow? The answer is a *gradient*. Here you build a program that computes it, in 30 lines of plain
+# Python. You first get it wrong, as most people do. Then you find the same parts in the framework.
 #
 # **Predict**, **run**, **look**, as always. In the exercises, replace each `None` with your answer and run the cell
 # again: it says whether you were right and, if not, which case failed.
 
 # %%
-import inspect
 import math
 import time
 
@@ -19,21 +18,21 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import jt_edu as jt
-from jt_edu.variable import autograd
+from jt_edu.ir.node import history
 from jt_exercises.tell import tell
 
 # %% [markdown]
 # ## 1. A slope can be measured
 #
-# Move `x` a hair to each side, see how far `y` moves, and divide. That is a *central difference*, our judge in this
-# notebook. It needs no calculus, only two more runs for each number you ask about.
+# Move `x` a hair to each side, see how far `y` moves, and divide. That is a *central difference*. It needs no calculus,
+# only two calls of the function for each number you ask about. We call it the *judge*: it will check your gradients.
 #
-# **Predict.** What is the slope of `x * x` at 3, and of `exp(x)` at 0? And will the judge agree to the last digit?
+# **Predict.** What is the slope of `x * x` at 3, and of `exp(x)` at 0? Will the judge find it to the last digit?
 
 
 # %%
 def slope(function, x, step=1e-3):
-    """How much `function` grows there, for each unit that x grows."""
+    """How much `function` grows at x, for each unit that x grows."""
     return (function(x + step) - function(x - step)) / (2 * step)
 
 
@@ -41,20 +40,20 @@ for name, function, at in [("x * x", lambda x: x * x, 3.0), ("exp(x)", math.exp,
     print(f"{name:<7} at {at}: {slope(function, at):.9f}")
 
 # %% [markdown]
-# **Look.** Nearly. A difference has an error that shrinks with the square of the step, until rounding takes over. So we
-# will compare with a tolerance, never for equality.
+# **Look.** It nearly does: the exact slopes are 6, 1 and -0.25. The error of a central difference shrinks with the
+# square of the step, until rounding takes over. So we compare with a tolerance, never for exact equality.
 #
-# Networks have millions of numbers, and two more runs for each of them is too much. But one walk back through what was
-# computed finds the gradients of *all* inputs: each operator knows how its own output moves with its own inputs, and
-# those small answers are multiplied along the way.
+# Networks have millions of numbers, and two calls for each of them are too many. But one walk back through what was
+# computed finds the gradients with respect to *all* inputs (for short: the gradients *of* all inputs). Each operator
+# knows how its output changes with its inputs. These local slopes are multiplied along the way: that is the chain rule.
 #
-# ## 2. Your own machine
+# ## 2. Your own program
 #
 # A `Number` below remembers its value, what it was made from, and the *local slope* with respect to each of those: for
-# a product `a * b` that is `b` for `a`, and the other way round. `push` walks back and hands each input its share. It
-# looks right.
+# a product `a * b` the slope is `b` with respect to `a`, and `a` with respect to `b`. `push` walks back and hands each
+# input its share. It looks right.
 #
-# **Predict.** `y = b + b` with `b = a * 1`. What is the slope of `y` with respect to `a`, and what will `push` say?
+# **Predict.** `y = b + b` with `b = a * 1`. What is the slope of `y` with respect to `a`, and what will `push` find?
 
 
 # %%
@@ -84,17 +83,16 @@ a = Number(5.0)
 b = a * Number(1.0)
 y = b + b
 push(y)
-print(f"\npush says {a.grad:g}; the judge says {slope(lambda v: v * 1 + v * 1, 5.0):.6f}")
+print(f"\npush finds {a.grad:g}; the judge finds {slope(lambda v: v * 1 + v * 1, 5.0):.6f}")
 
 # %% [markdown]
 # **Look** at the lines: the walk passes through `b` twice, since `y` reads it twice. The first time it carries 1. The
-# second time `b` has 2 and hands on *all* of it, so the first 1 is counted twice. 1 + 2 = 3, where 2 is right.
+# second time `b` has 2 and hands on *all* of it, so the first 1 is counted twice: `a` gets 1 + 2 = 3 instead of 2.
 #
-# Where paths join, gradients **add**. But nobody may pass a sum on before it is complete. One could pass on only
-# `dout`, not `node.grad`: then the sums are right, but the walk takes every path separately.
+# Where paths join, gradients **add**. But a sum must be complete before it is passed on. We could pass on `dout`
+# instead of `node.grad`. The sums would be right, but the walk would follow every path separately.
 #
-# **Predict.** `x = x + x`, 16 times in a row. How many numbers are there, and how many paths from the last to the
-# first?
+# **Predict.** `x = x + x` runs 16 times. How many numbers are there, how many paths lead from the last to the first?
 
 
 # %%
@@ -114,14 +112,14 @@ for times in (4, 8, 12, 16):
     print(f"{times + 1:>3} numbers: slope {first.grad:>7g}, {steps:>7,} steps, {took:8.2f} ms")
 
 # %% [markdown]
-# **Look.** Right, but hopeless: four more additions make it sixteen times as slow. The way out is an **order**: visit
-# each number once, and only after everything that was made *from* it. The next part is yours.
+# **Look.** 16 additions make 17 numbers and 65,536 paths (2 to the power of 16), which is also the slope. There are
+# even more steps, because each visit to a number is one. The slopes are right, but four more additions take 16 times as
+# long. The way out is an **order**: visit each number once, and only after everything that was made *from* it.
 #
 # ## 3. Exercise: backward, in order
 #
-# Fill in `backward`. It gets all numbers behind `y` in an order in which each comes after its inputs, so the *last* one
-# is `y` itself. (`made_before` uses a stack instead of recursion: a chain of 10,000 operators would be too deep for
-# Python.)
+# Fill in `backward`. `order` holds `y` and every number that `y` was made from, each after its inputs. So the *last*
+# one is `y` itself. (`made_before` uses a stack, because Python would stop a recursion that is 10,000 calls deep.)
 #
 # <details><summary>A hint</summary> Walk through the list from its end. When a number's turn comes, its `grad` is
 # complete: hand `grad * local` to each number it came from. </details>
@@ -131,7 +129,7 @@ for times in (4, 8, 12, 16):
 
 # %%
 def made_before(y):
-    """Every number behind `y`, each after those it came from."""
+    """`y` and every number it was made from, each after those it came from."""
     order, seen, waiting = [], set(), [(y, False)]
     while waiting:
         node, done = waiting.pop()
@@ -167,19 +165,27 @@ tell("a thousand steps", first.grad if begun else None, slope(lambda v: v * (2 *
 # %% [markdown]
 # ## 4. The same, in the framework
 #
-# The next cell prints the lines of `jt.grad` that do what you have just done. `order` is what you know; `grads` is a
-# table instead of an attribute; `hand_on` is your inner loop, and `op.gradients` are the local rules. (Skip
-# `moment.twin`, which is for the views; hooks and `tape`, which are for those who change gradients or write rules; and
-# `chosen` and `here`, which keep `jt.where` from handing on a gradient that it did not choose.) One thing is new: here
-# a gradient is not a number but more nodes of the **graph**.
+# `short_grad` does what `jt.grad` does, with nodes of the framework: `history` is your `made_before`, the two loops are
+# yours, and `op.gradients` holds a rule for each input instead of a local slope. One thing is new: a gradient is not a
+# number. It is a Var, so each rule adds nodes to the **graph**. (The real function, in `jt_edu/variable/autograd.py`,
+# also skips inputs that need no gradient, and lets you change gradients on the way.)
 #
 # **Predict.** The cell ends with a picture of such a graph: `dc`, the gradient of `c`. `c` is used four times. How many
-# gradients arrive at it, and what stands where they meet? And which numbers will `da` and `db` be?
+# gradients arrive at it, and what stands where they meet? And what values will `da` and `db` have?
+
 
 # %%
-source = inspect.getsource(autograd.gradients)
-print(source[source.index("    grads:") :])
-print(inspect.getsource(autograd.hand_on))
+def short_grad(loss, target):
+    """The gradient of `target`, as `jt.grad` finds it."""
+    var = type(loss)._of  # makes a Var of a node
+    grads = {loss.node: loss.ones_like()}  # a table, not an attribute
+    for node in reversed(history(loss.node)):
+        out, dout, inputs = var(node), grads[node], [var(before) for before in node.inputs]
+        for before, rule in zip(node.inputs, node.op.gradients, strict=False):
+            share = rule(out, dout, *inputs)
+            grads[before] = grads[before] + share if before in grads else share
+    return grads[target.node]
+
 
 a, b = jt.array(3.0), jt.array(-2.0)
 jt.sync([a, b])
@@ -188,20 +194,20 @@ y = c * c + a * c + c
 da, db, dc = jt.grad(y, [a, b, c])
 picture = jt.graph(dc)
 print("dy/da", da.item(), "  dy/db", db.item())
+print("from short_grad:", short_grad(y, a).item(), short_grad(y, b).item())
 picture
 
 # %% [markdown]
 # **Look** at the nodes with dashed outlines, which belong to the gradient: wherever paths join there is an `add`. Four
-# gradients arrive at `c`: the number 1, and three products. Three additions combine them into one, `dc`. And `da` and
-# `db` are the numbers that your `backward` was asked for in part 3.
+# gradients arrive at `c`: the number 1, and three products. Three additions combine them into one, `dc`. The values of
+# `da` and `db` are those that your `backward` computed in section 3.
 #
 # ## 5. Exercise: one rule for each operator
 #
 # A rule gets the output `out`, the gradient `dout` that arrives there, and the inputs; it returns the gradient of each
-# input. Multiplication is done; write the other three. The judge tests at places where the answers differ from each
-# other, and `relu`, which is max(x, 0), at a negative number too.
+# input. Multiplication is done; write the other three. `relu(x)` is max(x, 0), and the judge tests it below 0, too.
 #
-# <details><summary>A hint</summary> d(x/y)/dy is -x/y², and `out` is x/y already. The slope of `exp` is `out` itself.
+# <details><summary>A hint</summary> d(x/y)/dy is -x/y², and `out` is already x/y. The slope of `exp` is `out` itself.
 # `relu` lets `dout` through where x > 0; comparing arrays gives True and False, which count as 1 and 0. </details>
 
 
@@ -242,14 +248,14 @@ judge("relu", lambda x: np.maximum(x, 0), relu_rule, p)
 # %% [markdown]
 # ## 6. Exercise: a broadcast is undone by a sum
 #
-# `bias` of shape (3,) is added to `x` of shape (4, 3): each number of `bias` is *used four times*, so its gradient is a
-# sum of four. **Predict** the shape of the gradient of `bias`, and of a `scale` of shape (4, 1).
+# `bias` of shape (3,) is added to `x` of shape (4, 3): each number of `bias` is *used four times*, so its gradient is
+# the sum of four numbers. **Predict** the shape of the gradient of `bias`, and of a `scale` of shape (4, 1).
 #
-# Then write `unbroadcast`: it gets a gradient of the large shape, and sums it down to the small one. New axes stand on
-# the left; axes of length 1 were repeated.
+# Then write `unbroadcast`: it gets a gradient of the large shape, and sums it down to the small one. Remember that
+# broadcasting adds missing axes on the left, and repeats axes of length 1.
 #
-# <details><summary>The answer to the prediction</summary> (3,) and (4, 1): a gradient always has the shape of what it
-# is the gradient of. The lines printed below say so for five shapes. </details>
+# <details><summary>The answer to the prediction</summary> (3,) and (4, 1): a gradient always has the same shape as the
+# Var it belongs to. The checks below use five shapes. </details>
 # <details><summary>A hint</summary> First `dout.sum(0)` as long as there are more axes than wanted, then
 # `dout.sum(axis, keepdims=True)` for each axis whose wanted length is 1. </details>
 
@@ -266,13 +272,16 @@ for shape in [(3,), (4, 1), (1, 4, 1), (2, 4, 3), ()]:
     tell(f"a gradient of shape (2, 4, 3) for an input of shape {shape}", unbroadcast(large, shape), wanted)
 
 # %% [markdown]
-# ## 7. Exercise: a checker is as good as its inputs
+# ## 7. Exercise: a checker is only as good as its inputs
 #
 # Five rules follow, and four of them are wrong. `caught` compares each with central differences at the points in
 # `places`. With `places = [1.0]` not one is caught.
 #
-# **Your turn**: find a list of at most four places that catches all four, without blaming the right one. Say for each
-# place what it is good for. (At 0 the checker misses `log` and `x ** 3`. Why?)
+# **Your turn**: find a list of at most four places that catches all four, without blaming the right one. Say which
+# mistakes each place reveals. At 0 the checker misses `log` and `x ** 3`. Why?
+#
+# <details><summary>Why it misses them</summary> At 0 the wrong rule for `x ** 3` gives 0, which is right. A logarithm
+# exists only above 0, so `caught` does not try it there. </details>
 
 # %%
 rules = {
@@ -304,8 +313,8 @@ tell("the four wrong rules are caught", None if list(places) == [1.0] else said,
 # %% [markdown]
 # ## 8. A gradient has a gradient
 #
-# What `jt.grad` answers is graph, so it can be differentiated again. **Predict** the second derivative of x³ at 2, and
-# how the three curves below relate: where the first derivative is 0, what does the function do?
+# `jt.grad` returns more graph, so you can differentiate it again. **Predict** the second derivative of x³ at 2. The
+# cell also draws x³ - 2x, its slope, and the slope of that slope. Where the first slope is 0, what does x³ - 2x do?
 
 # %%
 x = jt.array(np.linspace(-2, 2, 201))
@@ -325,19 +334,18 @@ curved = jt.grad(jt.grad(at_two**3, at_two), at_two)
 print(f"the second derivative of x³ at 2 is {curved.item():g}")
 
 # %% [markdown]
-# **Look.** The slope of x³ is 3x², and the slope of that 6x. Where the first derivative is 0, a second derivative below
-# 0 means the top of a hill, and one above 0 the bottom of a valley.
+# **Look.** The slope of x³ is 3x², and the slope of 3x² is 6x: 12 at x = 2. Where the first derivative is 0, a second
+# derivative below 0 means the top of a hill, and one above 0 the bottom of a valley.
 #
 # ## 9. Exercise: backwards through batch norm, name by name
 #
-# Batch norm gives each column of `x` mean 0 and variance 1. Forward, every step has a name. Backward, each name gets a
-# gradient, from the last to the first, and the framework says for each whether it is *exact*, to the last bit, and how
-# large the greatest difference is. Two are done: fill in the other five, each from those above it. `centred` and `x`
-# have **two** readers each, so `dcentred` and `dx` are sums.
+# Batch norm gives each column of `x` mean 0 and variance 1. (The 1e-5 avoids a division by 0.) On the way forward, each
+# step has a name. On the way back, you give each name a gradient, from the last to the first. The check shows the
+# largest difference from the framework's, and whether yours is *exact*, to the last bit. Two are done: compute the
+# other five from those above them. `centred` and `x` have **two** readers each, so `dcentred` and `dx` are sums.
 #
 # <details><summary>A hint</summary> `centred` is read by `normal` and twice by `square`; `x` is read by `centred` and
-# by `mean`. `mean`, `variance` and `scale` have one number for each column: section 6 says what that means on the way
-# back. </details>
+# by `mean`. `mean`, `variance` and `scale` have one number for each column: see section 6. </details>
 
 # %%
 random = np.random.default_rng(0)
@@ -358,16 +366,9 @@ yours["centred"] = None
 yours["mean"] = None
 yours["x"] = None
 
-named = {
-    "normal": normal,
-    "scale": scale,
-    "variance": variance,
-    "square": square,
-    "centred": centred,
-    "mean": mean,
-    "x": x,
-}
-for name, right in zip(named, jt.grad((normal * dnormal).sum(), list(named.values())), strict=True):
+names = ["normal", "scale", "variance", "square", "centred", "mean", "x"]
+gradients = jt.grad((normal * dnormal).sum(), [normal, scale, variance, square, centred, mean, x])
+for name, right in zip(names, gradients, strict=True):
     mine = yours[name]
     known = mine is not None and np.shape(mine) == right.shape
     apart = abs(np.asarray(mine) - right.numpy()).max() if known else None
@@ -392,8 +393,8 @@ except jt.GradientError as error:
     print(f"{type(error).__name__}: {error}")
 
 # %% [markdown]
-# <details><summary>The answer</summary> `numpy()` leaves the graph: numbers have no history. Look at `hidden` without
-# putting the numbers back in: `watched = hidden`. </details><br>
+# <details><summary>The answer</summary> `numpy()` returns plain numbers, which do not know where they came from. So the
+# new Var is not connected to `weight`. Use the Var itself: `watched = hidden`. </details><br>
 #
 # **Before you close this page**: why must a gradient wait before it is passed on? Which line of your `backward` makes
 # sure that it does?

@@ -34,7 +34,8 @@ jt.set_global_seed(0)
 # `x.reindex(shape, where)` makes a Var of that shape. `where` is called once, with loop counters, and returns which
 # element of `x` to read: one index for each axis of `x`.
 #
-# **Predict** the shape and the first row of each of the three. What can `i + k` do that no transpose can?
+# **Predict** the first row of each of the three views of `x` in the next cell. What can `i + k` do that no transpose
+# can?
 
 # %%
 x = jt.array([[10, 11, 12, 13], [20, 21, 22, 23], [30, 31, 32, 33]])
@@ -52,12 +53,12 @@ with jt.trace() as t:
 print(t.kernels[0].source)
 
 # %% [markdown]
-# **Look** at the kernel. Nothing was moved: the index stands where the element is read. `i` and `j` were not numbers
-# when your lambda was called. They were symbols that record arithmetic, so `3 - j` becomes a piece of the loop. And
-# `i + k` reads 11 and 12 twice: it makes overlapping windows. A transpose reads each element once.
+# **Look** at the kernel. No data was moved: the kernel reads `x` at the transposed index. `i` and `j` were not numbers
+# when your lambda was called. They were symbols that record arithmetic, so an index such as `3 - j` would be written
+# into the loop, too. `i + k` reads 11 and 12 twice, because its windows overlap. A transpose reads each element once.
 #
-# A picture says more. Below, the cells of the input have colours, and each cell of the output has the colour of the
-# cell it reads from. White is outside the input, where a Reindex reads `fill`, 0 if you do not say otherwise.
+# A picture makes this clearer. Below, the cells of the input have colours, and each cell of the output has the colour
+# of the cell it reads from. White cells read outside the input. There a Reindex returns `fill`, 0 by default.
 
 
 # %%
@@ -88,10 +89,11 @@ show(
 # %% [markdown]
 # ## 2. Exercise: views
 #
-# Write each as one `reindex`. (The second reads an image upside down, the last one draws every row twice as wide.)
+# Write each of the six views below as one `reindex`. (The second turns an image upside down, the last one makes it
+# twice as wide.)
 #
-# <details><summary>A hint</summary> Ask for one cell: which element of `x` stands at row 0, column 0 of the result?
-# Then for its right neighbour. The diagonal has one counter only: `lambda i: (?, ?)`. </details>
+# <details><summary>A hint</summary> Ask about one cell first: which element of `x` stands at row 0, column 0 of the
+# result? Then ask about its right neighbour. The diagonal has only one counter: `lambda i: (?, ?)`. </details>
 
 # %%
 x = jt.array(np.arange(20).reshape(4, 5))
@@ -126,10 +128,10 @@ tell_view("twice_as_wide", twice_as_wide, a.repeat(2, axis=1))
 # %% [markdown]
 # ## 3. ReindexReduce: where does each cell go?
 #
-# The other way round: `x.reindex_reduce("add", shape, where)` walks through `x`, and `where` says into which cell of
-# the result each element is added. "maximum", "minimum" and "multiply" combine elements in other ways.
+# The other way round: `x.reindex_reduce("add", shape, where)` walks through `x`, and `where` returns the cell of the
+# result to which each element is added. "maximum", "minimum" and "multiply" combine elements in other ways.
 #
-# **Predict** all four results for `x = [[1, 2, 3], [4, 5, 6]]`. Which element of the last one is 0, and why?
+# **Predict** the four results in the next cell. Which element of the last result is 0, and why?
 
 # %%
 x = jt.array([[1, 2, 3], [4, 5, 6]])
@@ -139,13 +141,13 @@ print("all multiplied  ", x.reindex_reduce("multiply", (), lambda i, j: ()).nump
 print("anti-diagonals  ", x.reindex_reduce("add", (5,), lambda i, j: (i + j,)).numpy())
 
 # %% [markdown]
-# **Look.** The last element of the last one is 0: `i + j` is at most 1 + 2, so nothing goes into cell 4, and a sum of
-# nothing is 0.
+# **Look.** The last element of the last result is 0: `i + j` is at most 1 + 2, so nothing goes into cell 4, and a sum
+# of nothing is 0.
 #
 # ## 4. Exercise: a matrix product
 #
-# `c[i, j] = sum over k of a[i, k] * b[k, j]`. Use three kinds of operators: read `a` with the counters (i, k, j), read
-# `b` likewise, multiply, and add up along k. Use nothing but `reindex`, `*` and `reindex_reduce`.
+# A matrix product is `c[i, j] = sum over k of a[i, k] * b[k, j]`. Use only `reindex`, `*` and `reindex_reduce`: read
+# `a` and `b` with the counters (i, k, j), multiply, and add up along k.
 #
 # <details><summary>A hint</summary> `a.reindex((n, m, p), lambda i, k, j: (i, k))` repeats each element of `a` p
 # times. </details>
@@ -159,7 +161,7 @@ def my_matmul(a, b):
 
 
 def tell_built(name, build, right):
-    """Tell whether what `build()` answers is right, if nothing but `reindex`, `*` and `reindex_reduce` built it."""
+    """Tell whether what `build()` returns is right, if nothing but `reindex`, `*` and `reindex_reduce` built it."""
     with jt.trace() as t:
         yours = build()
     others = {node.op for node in t.built} - {"reindex", "multiply", "reindex_reduce"}
@@ -181,8 +183,10 @@ def spelled_out(a, b):
 
 
 # %% [markdown]
-# That must be slow and take much memory: the product above has n · m · p numbers. **Predict**: for matrices of 500 by
-# 500, how many bytes of memory does it take, and how many times slower than `a @ b` is it?
+# In `spelled_out`, `broadcast` is a Reindex that repeats an array along a new axis (2 or 0), and `sum` is a
+# ReindexReduce with "add". You would expect it to be slow and to need a lot of memory: its product has n · m · p
+# numbers. **Predict**: for matrices of 500 by 500, how many bytes does it need, and how many times as long as `a @ b`
+# does it take?
 
 # %%
 a, b = jt.rand(500, 500), jt.rand(500, 500)
@@ -201,22 +205,23 @@ print(f"{'the product':<12} {500**3 * 4 / 1e6:6.1f} MB it would take to store a 
 
 # %% [markdown]
 # **Look.** It is neither slow nor large: the framework recognised a matrix product by its *indices*, and gave it to
-# BLAS. `a @ b` is written with the same three operators. Nothing in it says "matrix product".
+# BLAS, the library for matrices. `a @ b` is written with the same operators. Nothing in it says "matrix product".
 #
 # ## 5. Exercise: a convolution, and pooling
 #
-# A convolution slides a small window over an image: `out[y, x] = sum over i, j of image[y + i, x + j] * window[i, j]`.
-# With a stride s and a padding p it reads `image[y * s + i - p, x * s + j - p]`, and 0 outside the image. Pooling
-# reads the same way, and takes the maximum.
-#
-# The next cell ends with a small convolution. Point at a number of its result: its window is framed, and the sum is
-# written out. What lies outside the image is hatched. **Predict** before you look: which numbers does the last window
-# cover?
+# A convolution slides a small window over an image: `out[r, c] = sum over i, j of image[r + i, c + j] * window[i, j]`.
+# The *stride* s is how far the window moves at each step. The *padding* p is how many rows and columns of 0 are added
+# on each side. With them it reads `image[r * s + i - p, c * s + j - p]`. Max pooling reads the same way, but takes the
+# maximum of each window.
 #
 # Write both functions, again with only `reindex`, `*` and `reindex_reduce`.
 #
-# <details><summary>A hint</summary> Four counters: `lambda y, x, i, j: ...` over the shape (rows, columns, h, w). Then
-# `*` with the window, read as `(i, j)` in the same shape, and `reindex_reduce` into `(y, x)`. </details>
+# The next cell ends with a small convolution: the image is 4 by 5 and holds 0 to 19, the window is 2 by 2, the stride
+# is 2, and the padding is 1. **Predict**: which numbers does the last window cover? Then point at a number of the
+# result: its window is framed, and the sum is written out. What lies outside the image is hatched.
+#
+# <details><summary>A hint</summary> Four counters: `lambda r, c, i, j: ...` over the shape (rows, columns, h, w). Then
+# `*` with the window, read as `(i, j)` in the same shape, and `reindex_reduce` into `(r, c)`. </details>
 # <details><summary>A second hint</summary> How many rows? `(H + 2 * p - h) // s + 1`. For the maximum, what lies
 # outside must never win: `fill=-np.inf`. </details>
 
@@ -250,19 +255,19 @@ see.step_kernel(jt.conv2d(small, edges, stride=2, padding=1))
 #
 # `y = x.reindex(shape, where)` reads `x[where(i)]` for `y[i]`. When `x[where(i)]` grows by 1, so does `y[i]`. So the
 # gradient that arrives at `y[i]` has to be *added* to `dx[where(i)]`, and that is the loop of a **ReindexReduce with
-# the same `where`**. And a sum hands its gradient to whatever went into it: that is a **Reindex**. Each of the two is
-# the other one's gradient, and so matmul, convolution and average pooling need no rule of their own. (A maximum does:
-# only what won receives anything.)
+# the same `where`**. A sum works the other way: each element that went into it receives the gradient of the sum, and
+# that is a **Reindex**. Each of the two is the gradient of the other. So matmul, convolution and average pooling need
+# no rules of their own. (A maximum does: only the largest element receives a gradient.)
 #
-# **Predict.** A window slides over `x = [x0 ... x5]`: `y[i, k] = x[i + k]`, 4 windows of 3. How often is each `x` read?
-# That is the gradient of `y.sum()`.
-
+# **Predict.** A window slides over `x = [x0 ... x5]`: `y[i, k] = x[i + k]`, 4 windows of 3. How often is each element
+# of `x` read? That is the gradient of `y.sum()`.
+#
 # ## 7. Exercise: write these gradients yourself
 #
 # The next cell first shows what `jt.grad` builds for the windows; "scatter" is a ReindexReduce. Then it is your turn:
 # `dout` arrives; use one `reindex_reduce` in the first two functions, and one `reindex` in the third.
 #
-# <details><summary>A hint</summary> The lambda is, word for word, that of the function. </details>
+# <details><summary>A hint</summary> Use the same lambda as the function, word for word. </details>
 
 
 # %%
@@ -278,7 +283,7 @@ print("how often each is read:", dx.numpy(), end="\n\n")
 
 
 def windows_gradient(dout):
-    """dout has shape (4, 3), the answer (6,)."""
+    """dout has shape (4, 3), the gradient of x (6,)."""
     return None
 
 
@@ -287,7 +292,7 @@ def backwards_twice(x):
 
 
 def backwards_twice_gradient(dout):
-    """dout has shape (2, 6), the answer (6,)."""
+    """dout has shape (2, 6), the gradient of x (6,)."""
     return None
 
 
@@ -296,7 +301,7 @@ def pairs_summed(x):
 
 
 def pairs_summed_gradient(dout):
-    """dout has shape (3,), the answer (6,)."""
+    """dout has shape (3,), the gradient of x (6,)."""
     return None
 
 
@@ -313,9 +318,9 @@ for function, gradient in [
 # %% [markdown]
 # ## 8. Exercise: gather and scatter-add
 #
-# The index may also come from an array: `load(0, (i,))` in `where` is element i of the first of `extras`. Rows of an
-# embedding table are read like that; its gradient adds up like that. Write `gather_rows` as one `reindex`, and
-# `add_rows` as one `reindex_reduce`.
+# The index may also come from another array. Pass such arrays in the list `extras`: then `load(0, (i,))` is element i
+# of the first one. An *embedding table*, which has a row for each word, is read like this, and its gradient is added up
+# like this. Write `gather_rows` as one `reindex`, and `add_rows` as one `reindex_reduce`.
 #
 # <details><summary>A hint</summary> `table.reindex((n, width), lambda i, j: (load(0, (i,)), j), extras=[words])`.
 # </details>
@@ -332,7 +337,7 @@ def gather_rows(table, words):
 
 
 def add_rows(rows, words, count):
-    """A table of `count` rows: row i is added to row words[i] of it."""
+    """A table of `count` rows: row i of `rows` is added to its row words[i]."""
     return None
 
 
@@ -343,27 +348,28 @@ right = np.zeros((5, 2), np.float32)
 np.add.at(right, words.numpy(), rows.numpy())
 tell_built("add_rows", lambda: add_rows(rows, words, 5), right)
 dtable = jt.grad((table[words] * rows).sum(), table).numpy()
-tell_built("add_rows of the gradient", lambda: add_rows(rows, words, 5), dtable)
+tell_built("add_rows, as the gradient of table[words]", lambda: add_rows(rows, words, 5), dtable)
 
 # %% [markdown]
 # ## 9. All of it
 #
-# Which of the three is each function of the framework made of? Nobody wrote the table down: `jt.ops_table` runs the
-# example of each function and notes what is built. **Predict**: what will `softmax`, which is `exp(x) / exp(x).sum()`,
-# need? And what will *not* be made of the three?
+# Which of the three meta-operators does each function use? `jt.ops_table` finds out: it runs an example of each
+# function and notes what is built. **Predict**: what will `softmax` need? (It is `exp(x) / exp(x).sum()`, but the code
+# first subtracts the maximum.) Which functions will *not* be made of the three?
 
 # %%
 jt.ops_table("matmul", "softmax", "conv2d", "max_pool2d", "cumsum", "sort", "where", "one_hot")
 
 # %% [markdown]
-# **Look** at the column `Code`. A running sum needs the sum before it, and what a sort or `jt.where(condition)` returns
-# depends on values: no lambda of a `reindex` can say that. These are kernels written by hand, with a gradient of their
-# own beside them. (*HostCall* is a call to NumPy instead of a kernel.) `jt.ops_table()` alone lists every function.
+# **Look** at the rows with an entry in the column `Code`. The three could build a running sum, but with n² additions
+# instead of n. A sort has to compare values with each other, and the *shape* of `jt.where(condition)` depends on them.
+# So these are kernels written by hand, with rules for their gradients where there is one. (*HostCall* is a call to
+# NumPy instead of a kernel.) `jt.ops_table()` lists every function.
 #
 # ## 10. Break it
 #
 # Somebody wrote a blur: each number becomes the mean of itself and its two neighbours. The result should be symmetric
-# about the 6, and it is not. **Find** the index that is wrong; there is one.
+# about the 6, but it is not. **Find** the wrong index; there is one.
 
 # %%
 signal = jt.array([0.0, 0.0, 0.0, 6.0, 0.0, 0.0, 0.0])
@@ -372,8 +378,8 @@ print(blurred.numpy())
 print("right" if np.allclose(blurred.numpy(), [0, 0, 2, 2, 2, 0, 0]) else "not symmetric about the 6")
 
 # %% [markdown]
-# <details><summary>The answer</summary> Window i begins at i instead of i - 1: read `(i + k - 1,)`. What is read
-# outside the signal is 0, so values near the ends shrink. How would you fix that? </details><br>
+# <details><summary>The answer</summary> Window i begins at i instead of i - 1: read `(i + k - 1,)`. Outside
+# the signal it reads 0, so values near the ends shrink. How would you fix that? </details><br>
 #
-# **Before you close this page**, in one sentence each: what does a Reindex do that an Elementwise cannot? Why does the
-# gradient of a read have to *add*?
+# **Before you close this page**, in one sentence each: what does a Reindex do that an elementwise operator cannot? Why
+# does the gradient of a read have to *add*?

@@ -11,8 +11,8 @@ from jt_exercises.fusion.checks import cycle_of
 from tests.exercises.answers import filled
 from tests.story.test_course_answers import verdicts
 
-CAN_FUSE = """
-def can_fuse(a, b, times):
+CAN_INLINE = """
+def can_inline(a, b, times):
     if a.held or a.kind != "elementwise" or b.kind == "matmul":
         return False
     return times == 1 or a.work <= 4
@@ -62,28 +62,28 @@ def removed(kernels, values):
 KERNELS = ("{" + ", ".join(f'"{n}": None' for n in ("absolute", "sum", "divide", "exp", "matmul", "max")) + "}",
            '{"absolute": 0, "sum": 0, "divide": 0, "exp": 0, "matmul": 1, "max": 2}')  # fmt: skip
 CHECKS = {
-    "can_fuse": fusion.check_can_fuse,
+    "can_inline": fusion.check_can_inline,
     "group": fusion.check_three_groups,
     "seconds": fusion.check_store_or_recompute,
     "step": fusion.check_softmax_step,
     "removed": fusion.check_removed,
 }
-RIGHT = {"can_fuse": CAN_FUSE, "group": GROUP, "seconds": SECONDS, "step": STEP, "removed": REMOVED}
+RIGHT = {"can_inline": CAN_INLINE, "group": GROUP, "seconds": SECONDS, "step": STEP, "removed": REMOVED}
 WRONG = [  # of which exercise, what is written instead of what, and what the refusal says
-    ("can_fuse", "a.held or ", "", "`exp` is read by `add`, 1 times each element, and you say True"),
-    ("can_fuse", ' or b.kind == "matmul"', "", "BLAS multiplies"),
-    ("can_fuse", 'a.kind != "elementwise"', 'a.kind == "matmul"', "`sum` is read by `exp`"),
-    ("can_fuse", 'a.kind != "elementwise"', 'a.kind == "reduce"', "complete only after its last iteration"),
-    ("can_fuse", " or a.work <= 4", "", "`multiply` is read by `add`, 60 times each element, and you say False"),
+    ("can_inline", "a.held or ", "", "`exp` is read by `add`, 1 times each element, and you say True"),
+    ("can_inline", ' or b.kind == "matmul"', "", "BLAS multiplies"),
+    ("can_inline", 'a.kind != "elementwise"', 'a.kind == "matmul"', "`sum` is read by `exp`"),
+    ("can_inline", 'a.kind != "elementwise"', 'a.kind == "reduce"', "complete only after its last iteration"),
+    ("can_inline", " or a.work <= 4", "", "`multiply` is read by `add`, 60 times each element, and you say False"),
     (
-        "can_fuse",
-        CAN_FUSE[CAN_FUSE.index("    if") :],
+        "can_inline",
+        CAN_INLINE[CAN_INLINE.index("    if") :],
         "    return True\n",
         "`sum` has a loop of its own, and is complete only after it. They share a kernel: `exp` comes after that loop",
     ),
-    ("can_fuse", "a.held or ", "False or ", "`exp` becomes an array, since somebody wants it"),
-    ("can_fuse", "times == 1 or a.work <= 4", "True", "60 times, 8 operations each"),
-    ("can_fuse", "return times", "return not times", "The framework computes it there"),
+    ("can_inline", "a.held or ", "False or ", "`exp` becomes an array, since somebody wants it"),
+    ("can_inline", "times == 1 or a.work <= 4", "True", "60 times, 8 multiplications each"),
+    ("can_inline", "return times", "return not times", "The framework computes it there"),
     ("group", "if fits(order, inputs, joined):", "if True:", "{scale, add} needs {matmul}; {matmul} needs"),
     ("group", "for a, b in sorted(may):", "for a, b in ():", "may fuse, and that would make no cycle"),
     ("group", "for a, b in sorted(may):", "for a, b in [(i, n) for n in order for i in inputs[n]]:", "no allowed edge"),
@@ -110,7 +110,7 @@ WRONG = [  # of which exercise, what is written instead of what, and what the re
     ("removed", "values[n][1]", "1", "fusion removes 2 of 12,000 B"),
 ]
 ALSO = [  # of which exercise, and what is written instead of what; no less right
-    ("can_fuse", "return times == 1 or a.work <= 4", "return a.work <= 4 or times <= 1"),
+    ("can_inline", "return times == 1 or a.work <= 4", "return a.work <= 4 or times <= 1"),
     ("step", "if new == -math.inf", "if math.isinf(new)"),
     ("removed", "return len(gone), ", "return len(set(gone)), "),
 ]

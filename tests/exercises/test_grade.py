@@ -172,8 +172,8 @@ def test_what_is_right_in_the_empty_notebook_earns_nothing(tmp_path):
     ("01_autograd_by_hand", "9 through batch norm", '["variance"] = None',
      '["variance"] = yours["scale"] * -0.5 * (variance + 1e-5) ** -1.5', 3, 7),
     ("02_meta_operators", "2 views", "diagonal = None", "diagonal = x.reindex((4,), lambda i: (i, i))", 1, 6),
-    ("02_meta_operators", "7 gradients", '(3,), the answer (6,)."""\n    return None',
-     '(3,), the answer (6,)."""\n    return dout.reindex((6,), lambda i: (i // 2,))', 1, 3),
+    ("02_meta_operators", "7 gradients", '(3,), the gradient of x (6,)."""\n    return None',
+     '(3,), the gradient of x (6,)."""\n    return dout.reindex((6,), lambda i: (i // 2,))', 1, 3),
 ])  # fmt: skip
 def test_who_answers_a_part_earns_that_part(name, exercise, gap, answer, right, of):
     given = course(name)

@@ -83,15 +83,15 @@ def my_max_pool(image, size, stride, padding=0):
     seen = image.reindex(box, lambda y, x, i, j: (y * s + i - p, x * s + j - p), fill=-np.inf)
     return seen.reindex_reduce("maximum", box[:2], lambda y, x, i, j: (y, x))
 """,
-    '''    """dout has shape (4, 3), the answer (6,)."""
+    '''    """dout has shape (4, 3), the gradient of x (6,)."""
     return None
 ''': """    return dout.reindex_reduce("add", (6,), lambda i, k: (i + k,))
 """,
-    '''    """dout has shape (2, 6), the answer (6,)."""
+    '''    """dout has shape (2, 6), the gradient of x (6,)."""
     return None
 ''': """    return dout.reindex_reduce("add", (6,), lambda r, i: (5 - i,))
 """,
-    '''    """dout has shape (3,), the answer (6,)."""
+    '''    """dout has shape (3,), the gradient of x (6,)."""
     return None
 ''': """    return dout.reindex((6,), lambda i: (i // 2,))
 """,
@@ -100,7 +100,7 @@ def my_max_pool(image, size, stride, padding=0):
 ''': """    shape = (words.shape[0], table.shape[1])
     return table.reindex(shape, lambda i, j: (load(0, (i,)), j), extras=[words])
 """,
-    '''    """A table of `count` rows: row i is added to row words[i] of it."""
+    '''    """A table of `count` rows: row i of `rows` is added to its row words[i]."""
     return None
 ''': """    where = lambda i, j: (load(0, (i,)), j)
     return rows.reindex_reduce("add", (count, rows.shape[1]), where, extras=[words])
@@ -113,7 +113,7 @@ WRONG_META = {
     "diagonal = None": "diagonal = x.reindex((4,), lambda i: (i, 0))",
     "upside_down = None": "upside_down = x[::-1]",
     "padded = None": "padded = x.reindex((6, 7), lambda i, j: (i, j))",
-    '''    """dout has shape (2, 6), the answer (6,)."""
+    '''    """dout has shape (2, 6), the gradient of x (6,)."""
     return None
 ''': """    return dout.reindex_reduce("last", (6,), lambda r, i: (5 - i,))
 """,
@@ -237,6 +237,7 @@ def test_autograd_by_hand_says_nothing_of_the_kind_to_an_empty_page():
     found = verdicts(said := untouched("01_autograd_by_hand"))
 
     assert (found["right"], found["not done yet"]) == (2 + 2, 3 + 4 + 5 + 1 + 5), said
+    assert "dy/da 10.0   dy/db -24.0\nfrom short_grad: 10.0 -24.0\n" in said
     assert "GradientError" in said
 
 
@@ -274,7 +275,8 @@ def test_meta_operators_says_what_is_wrong_with_wrong_answers():
     ("(n, m) times (m, p).", "return a.numpy() @ b.numpy()", "my_matmul: yours is built with ndarray"),
     ("An image (H, W) and a window (h, w).", "return jt.conv2d(image[None, None], window[None, None])[0, 0]",
      "padding 0: yours is built with conv2d, getitem"),
-    ("dout has shape (4, 3), the answer (6,).", "return dout.reshape(12)[:6]", "windows: yours is built with getitem"),
+    ("dout has shape (4, 3), the gradient of x (6,).", "return dout.reshape(12)[:6]",
+     "windows: yours is built with getitem"),
     ("Row words[i] of the table, for each i.", "return table[words]", "gather_rows: yours is built with getitem"),
 ])  # fmt: skip
 def test_meta_operators_refuses_what_is_right_but_not_built_as_asked(gap, answer, words):

@@ -95,10 +95,12 @@ def test_the_text_of_the_first_example_can_be_checked_by_hand():
 
     # Read 12 + 12 + 4 floats, write 1. Alone: a * b reads 24 and writes 12, + c reads 16 and writes 12, sum 12 and 1.
     assert rows[0] == f"1 kernel computes #{y.node.id} y."
-    assert rows[1] == "116 B are read and written, 36 operations done, new arrays take at most 4 B at once."
+    assert rows[1] == "116 B are read and written, 36 operations are done, and new arrays take at most 4 B at once."
     assert rows[2] == "With a kernel for each of the 3 operators it would be 308 B: fusion saves 192 B (62%)."
     assert "  loops   each i0 of 3: each i1 of 4" in rows
-    assert any(row.startswith("  stores  ") and row.endswith("y = sum () float32, 4 B: you ask for it") for row in rows)
+    assert any(
+        row.startswith("  stores  ") and row.endswith("y = sum () float32, 4 B: you asked for it") for row in rows
+    )
     assert any("test_explain.py" in row and "y = (a * b + c).sum()" in row for row in rows)
     assert any("fused" in row and "elementwise chain; add is computed where sum needs it" in row for row in rows)
 

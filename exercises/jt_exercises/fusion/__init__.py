@@ -2,7 +2,7 @@
 
 from jt_exercises.fusion.cases import Value, all_graphs, diamond
 from jt_exercises.fusion.checks import (
-    check_can_fuse,
+    check_can_inline,
     check_groups,
     check_removed,
     check_softmax_step,
@@ -13,7 +13,7 @@ from jt_exercises.fusion.checks import (
 __all__ = [
     "Value",
     "all_graphs",
-    "check_can_fuse",
+    "check_can_inline",
     "check_groups",
     "check_removed",
     "check_softmax_step",

@@ -46,13 +46,13 @@ def check_groups(expression: Callable[[], jt.Var], answer: Mapping[str, int | No
     return f"{len(e.kernels)} kernels"
 
 
-@exercise("2 can_fuse")
-def check_can_fuse(can_fuse: Callable[..., bool]) -> str:
+@exercise("2 can_inline")
+def check_can_inline(can_inline: Callable[..., bool]) -> str:
     """Compare a rule with what the framework does, in real expressions."""
     count = 0
     for pair in pairs():
         case = f"{pair.a}, {pair.b}, times={pair.times:g}"
-        answer = ask(can_fuse, pair.a, pair.b, pair.times, case=case)
+        answer = ask(can_inline, pair.a, pair.b, pair.times, case=case)
         if bool(answer) != pair.fused:
             does = "computes it there" if pair.fused else "does not"
             raise RefusedError(

@@ -1,6 +1,6 @@
 """Course: which exercises are there, and what are their answers called?
 
-    COURSE["03_fusion"]["2 can_fuse"]      ("can_fuse",)       the names that a learner fills
+    COURSE["03_fusion"]["2 can_inline"]      ("can_inline",)       the names that a learner fills
 
 An answer is a function or a variable at the top level of a cell. Exercises without an answer that can be judged
 (predictions, reflections, the bug of notebook 10) are not here.
@@ -25,7 +25,7 @@ COURSE: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "03_fusion": {
         "1 the kernels of an expression": ("kernel_of",),
-        "2 can_fuse": ("can_fuse",),
+        "2 can_inline": ("can_inline",),
         "3 groups without a cycle": ("group",),
         "4 store or compute twice": ("seconds",),
         "5 softmax in two passes": ("step",),

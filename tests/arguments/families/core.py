@@ -62,7 +62,8 @@ VARS = [
     *shows(jt.Var.stride, "dim", 0, lambda **k: jt.array(IMAGE).stride(**k), 60),
     *shows(jt.Var.backward, "gradient", np.full(4, 3.0), lambda **k: _back(**k), 2 * V * 3),
     *shows(jt.Var.backward, "create_graph", True, lambda **k: _twice(**k), [2 * V + 2, 2 * V]),
-    *shows(jt.index, "dim", 1, lambda **k: jt.index((2, 2), **k), np.array([[0, 1], [0, 1]])),
+    *shows(jt.index, "dim", 1, counters, np.array([[0, 1], [0, 1]])),
+    *shows(jt.index, "axis", 1, counters, np.array([[0, 1], [0, 1]])),
     *shows(jt.Var.reindex, "fill", 7.0,
            lambda **k: x().reindex((6,), lambda i: (i,), **k), np.array([0, 1, 2, 3, 7, 7.0])),
     *shows(jt.Var.reindex, "valid", "i < 2",
@@ -134,6 +135,11 @@ def alone(**given) -> list:
 
 
 # ---------------------------------------------------------------------------------------------------------------- flags
+
+
+def counters(**given):
+    """The loop counter of an axis, or those of both."""
+    return jt.index((2, 2), **given)
 
 
 def flagged(look):

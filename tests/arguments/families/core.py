@@ -43,6 +43,11 @@ def sorted_out(**given):
     return x().reindex_reduce("add", (4,), ["@e0(i0)" if given else "i0"], **given)
 
 
+def counters(**given):
+    """The loop counter of an axis, or those of both."""
+    return jt.index((2, 2), **given)
+
+
 VARS = [
     *refuses(jt.array, "device", "cuda", lambda **k: jt.array(V, **k)),
     *shows(jt.array, "copy", None, lambda **k: np.shares_memory(jt.array(V, **k).numpy(), V)),
@@ -135,11 +140,6 @@ def alone(**given) -> list:
 
 
 # ---------------------------------------------------------------------------------------------------------------- flags
-
-
-def counters(**given):
-    """The loop counter of an axis, or those of both."""
-    return jt.index((2, 2), **given)
 
 
 def flagged(look):

@@ -47,7 +47,7 @@ class Converted(str):
         rows = ["", *self.original.split("\n")]
         by_line: dict[int, list[str]] = {}
         for line, before, after in self.changes:
-            by_line.setdefault(line, []).append(f"{before}\n  is  {after}")
+            by_line.setdefault(line, []).append(f"{before}\n  becomes  {after}")
         told = [fold(f"{n}", rows[n].strip(), lines("\n".join(found))) for n, found in sorted(by_line.items())]
         return page(source("\n".join("    " + row for row in self.split("\n"))), *told)
 

@@ -13,13 +13,13 @@ import { tween } from "../../motion.js";
 import { CARD } from "../../graph/scene.js";
 import { width } from "../../graph/text.js";
 import { clear, h, s } from "../../dom.js";
-import { Camera, READABLE, TITLES } from "./camera.js";
+import { Camera, LEAST, READABLE } from "./camera.js";
 import { draw, markOf, put } from "./card.js";
 import { Minimap } from "./minimap.js";
 import { namesOver } from "./names.js";
 import { frameOf, heads, keyOf, lineOf, rectangleOf } from "./pieces.js";
 import { arc } from "./shapes.js";
-import { ZOOMS, adapt, levelOf } from "./words.js";
+import { adapt, levelOf } from "./words.js";
 import "./graph.css";
 
 /** @typedef {import("./card.js").Drawn & {placed: Placed}} Shown */
@@ -34,7 +34,6 @@ import "./graph.css";
  */
 
 const TWEEN = 240; // milliseconds
-const LEAST = ZOOMS[4]; // below, boxes have no room for words
 
 export class Sheet {
     /** @type {Map<string, Shown>} */
@@ -64,7 +63,7 @@ export class Sheet {
         this.svg = s("svg", { role: "group", "aria-label": "graph" }, heads(uid), this.world);
         this.window = h("div", "jt-sheet jt-graph", this.svg);
         this.camera = new Camera(this.window, this.world, (zoom) => this.detail(zoom));
-        Object.assign(this.camera, { legible: [TITLES, READABLE], tiny: true });
+        Object.assign(this.camera, { legible: [LEAST, READABLE], tiny: true });
         this.map = new Minimap(this.camera);
         this.listen();
     }

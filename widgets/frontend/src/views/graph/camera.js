@@ -116,17 +116,17 @@ export class Camera {
         const wide = window.clientWidth;
         const { width, height, home = width / 2 } = size;
         const across = (wide - 2 * MARGIN) / width;
-        const whole = (/** @type {number} */ high) => Math.min(across, (high - EDGES) / height);
+        const whole = () => Math.min(across, (window.clientHeight - 2 * MARGIN) / height);
         const short = Math.min(this.high, Math.max(320, TALL * innerHeight));
-        const tall = clamp(Math.ceil(height * enough) + EDGES, short, this.high); // rather than cut: one scrolls
-        const high = whole(tall) >= enough ? tall : short;
-        window.style.height = `${high}px`;
+        window.style.height = `${clamp(Math.ceil(height * enough) + EDGES, short, this.high)}px`; // or it would be cut
+        if (whole() < enough) window.style.height = `${short}px`;
         if (!wide) return;
-        this.least = this.tiny ? Math.min(LEAST, whole(high)) : LEAST;
-        const seen = all || whole(high) >= enough;
-        const zoom = seen ? clamp(whole(high), this.least, 1) : clamp(across, wide < NARROW ? TITLES : least, 1);
+        const both = whole();
+        this.least = this.tiny ? Math.min(LEAST, both) : LEAST;
+        const seen = all || both >= enough;
+        const zoom = seen ? clamp(both, this.least, 1) : clamp(across, wide < NARROW ? TITLES : least, 1);
         const room = wide - width * zoom;
-        window.style.height = `${Math.min(high, Math.ceil(height * zoom) + EDGES)}px`;
+        window.style.height = `${Math.min(window.offsetHeight, Math.ceil(height * zoom) + EDGES)}px`;
         [this.free, this.all, this.wide] = [false, all, wide];
         const left = room < 2 * MARGIN ? clamp(wide / 2 - home * zoom, room - MARGIN, MARGIN) : room / 2;
         this.set(zoom, left, MARGIN);

@@ -82,6 +82,29 @@ def test_a_narrow_window_shows_the_whole_model_too_and_a_graph_refits_when_its_w
     assert names(page, ".jt-face .v") >= STAGES
 
 
+def test_a_narrow_window_shows_a_whole_transformer_whose_long_names_are_those_of_repeats(page_of):
+    layer = nn.TransformerEncoderLayer(16, 2, dim_feedforward=32, batch_first=True)
+    net = nn.Sequential(nn.TransformerEncoder(layer, 3), nn.Linear(16, 10))
+    view = graph(net(jt.randn(2, 6, 16)), run=False)
+
+    page = page_of(view, reduced_motion="reduce", viewport={"width": 390, "height": 900})
+
+    assert seen_whole(page)
+    assert any(title.endswith("… × 3") for title in page.locator(".jt-face .v").all_text_contents())
+
+
+def test_rather_than_to_cut_names_of_layers_a_graph_goes_on_below(page_of):
+    net = nn.Sequential(*(part for _ in range(4) for part in (nn.Conv(1, 1, 3, padding=1), nn.ReLU())))
+    x = net(jt.randn(1, 1, 8, 8))
+
+    page = page_of(graph(x, *jt.grad(x.sum(), net.parameters()), run=False, fold=False), reduced_motion="reduce")
+
+    titles = [word["text"] for word in page.evaluate(WORDS, ".jt-face .v") if word["inside"]]
+    layers = [title for title in titles if title[:1].isdigit()]
+    assert "1 ReLU" in layers
+    assert [title for title in layers if " " not in title] == []
+
+
 def test_a_search_for_conv_visits_each_convolution_and_opens_what_holds_it(resnet, net):
     page = resnet()
     page.keyboard.press("/")

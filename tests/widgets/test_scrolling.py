@@ -131,3 +131,28 @@ def test_nothing_is_cut_behind_any_tab_nor_in_the_editor_nor_in_the_table(page_o
     cell.get_by_role("button", name="Edit").click()
     still(cell)
     assert cell.evaluate(CUT) == []
+
+
+@pytest.mark.parametrize("name", ["ranks", "roofline"])
+def test_in_a_narrow_window_no_line_of_a_legend_parts_a_picture_from_its_words(page_of, name):
+    page = page_of(VIEWS[name](), viewport={"width": 390, "height": 900}, reduced_motion="reduce")
+
+    beside = page.locator(".jt-plot-legend").first.evaluate(
+        """legend => [...legend.querySelectorAll("svg, canvas, em")].map(picture => {
+            const words = document.createRange(), {top, bottom} = picture.getBoundingClientRect();
+            words.selectNode(picture.nextSibling);
+            const {top: above, bottom: below} = words.getClientRects()[0];
+            return Math.max(top, above) < Math.min(bottom, below);
+        })"""
+    )
+
+    assert len(beside) >= 2
+    assert all(beside)
+
+
+def test_panels_of_the_ranks_share_all_of_a_wide_window(page_of):
+    page = page_of(reduced(), viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
+
+    panels = page.locator(".jt-ranks-panels").first
+    left, right = panels.bounding_box(), panels.locator("> *").last.bounding_box()
+    assert left["x"] + left["width"] - (right["x"] + right["width"]) < 20

@@ -20,7 +20,7 @@ import { Minimap } from "./minimap.js";
 import { namesOver } from "./names.js";
 import { frameOf, heads, keyOf, lineOf, rectangleOf } from "./pieces.js";
 import { arc } from "./shapes.js";
-import { LEAST as LETTERS, adapt, levelOf } from "./words.js";
+import { LEAST as LETTERS, TIMES, adapt, levelOf } from "./words.js";
 import "./graph.css";
 
 /** @typedef {import("./card.js").Drawn & {placed: Placed}} Shown */
@@ -277,12 +277,14 @@ function homeOf({ cards }) {
 }
 
 /**
- * The smallest zoom at which all names of closed boxes are whole; those of operators may end in "…".
+ * The smallest zoom at which the names of layers are whole; those of inputs, repeats and operators may end in "…".
  * @param {Scene} scene
  */
 function legibleOf({ cards }) {
-    const needs = cards.filter(({ card }) => card.box).map(({ card, width: wide }) => {
-        return width(title(card).join(" ").trim(), LETTERS, "bold") / (wide - 2 * pad(card));
+    const needs = cards.map(({ card, width: wide }) => {
+        const name = title(card).join(" ").trim();
+        const layer = card.box && card.kind !== "input" && !TIMES.test(name);
+        return layer ? width(name, LETTERS, "bold") / (wide - 2 * pad(card)) : LEAST;
     });
     return clamp(Math.max(...needs), LEAST, TITLES);
 }

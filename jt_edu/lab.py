@@ -26,7 +26,7 @@ CHECKOUT = HOME.parent / "notebooks"
 INSTALLED = HOME / "notebooks"  # where a wheel has them: pyproject.toml
 FOLDER = "jt_edu_course"
 FIRST = "00_start_here.ipynb"
-HIDDEN = ("__pycache__", "*.pyc", "source", "build.py")  # Jupyter's own, and what notebooks are made from
+FILES = "jt_edu.course_files.CourseFiles"  # does not list what notebooks are made from
 
 
 def notebooks() -> Path:
@@ -71,7 +71,7 @@ def command(options: Sequence[str]) -> list[str]:
     superuser = hasattr(os, "geteuid") and os.geteuid() == 0  # Jupyter asks to be told
     return [
         *(f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{page}", "--Application.log_level=WARN"),
-        *(f"--ContentsManager.hide_globs={name}" for name in HIDDEN if root == CHECKOUT.parent),
+        *[f"--ServerApp.contents_manager_class={FILES}"] * (root == CHECKOUT.parent),
         *["--allow-root"] * superuser,
         *options[bool(named) :],
     ]

@@ -19,7 +19,17 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("capture", "draw", "introspect"),  # 6 steps that are run again; looking
     ("nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 7 learning
     ("lens", "benchmark", "launch"),  # 8 looking at all of it
-    ("models", "test", "lab", "precompile", "jittor_names", "pytorch_converter", "bench", "einops"),  # 9 people
+    (
+        "models",
+        "test",
+        "lab",
+        "course_files",
+        "precompile",
+        "jittor_names",
+        "pytorch_converter",
+        "bench",
+        "einops",
+    ),  # 9
 )
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
 NOT_CORE = (  # on a floor of the core, but outside its budget
@@ -55,6 +65,7 @@ TYPING_ONLY = {
 # Third-party libraries that any module may use, and those that only one module (or package) may.
 CORE_LIBRARIES = {"numpy", "numba", "llvmlite"}
 LIBRARIES_OF: dict[str, set[str]] = {
+    "course_files": {"jupyter_server"},  # what JupyterLab lists; imported by JupyterLab, and nobody else
     "backends": {"scipy", "threadpoolctl"},  # gives numba's np.dot its BLAS, and holds that to one thread
     "data": {"PIL", "sklearn"},  # Pillow reads photographs; the digits of sklearn need no download
     "einops": {"einops"},  # how axes with names are rearranged

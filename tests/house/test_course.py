@@ -1,11 +1,13 @@
 """`python -m jt_edu.lab` opens the course from a checkout, and from a wheel, which holds the notebooks and no more."""
 
+import asyncio
 import importlib.util
 import runpy
 
 import pytest
 
 from jt_edu import lab
+from jt_edu.course_files import MADE_FROM, CourseFiles
 from tests.house.pins import project
 from tests.house.plan import ROOT
 
@@ -31,10 +33,24 @@ def test_a_checkout_is_opened_where_it_is_and_shows_no_sources(tmp_path, monkeyp
 
     assert f"--ServerApp.root_dir={ROOT}" in told
     assert "--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb" in told
-    hidden = {option.partition("hide_globs=")[2] for option in told} - {""}
-    others = {page.name for page in (ROOT / "notebooks").iterdir() if page.suffix not in (".ipynb", ".md", ".html")}
-    assert others - {".ipynb_checkpoints", ".ruff_cache"} <= hidden
+    assert f"--ServerApp.contents_manager_class={CourseFiles.__module__}.{CourseFiles.__name__}" in told
+    assert {name.rpartition(".")[2] for name in listed(ROOT, "notebooks")} <= {"ipynb", "md", "html"}
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_learners_own_folders_are_listed_whatever_their_names(tmp_path):
+    for place in ("", "notebooks/mine", "my_project"):
+        (tmp_path / place / "source").mkdir(parents=True)
+        (tmp_path / place / "build.py").touch()
+
+    assert {"source", "build.py"} <= set(listed(tmp_path, ""))
+    assert set(listed(tmp_path, "notebooks/mine")) == set(listed(tmp_path, "my_project")) == {"source", "build.py"}
+    assert listed(tmp_path, "notebooks") == ["mine"]
+
+
+def listed(root, folder):
+    """What JupyterLab shows there."""
+    return [page["name"] for page in asyncio.run(CourseFiles(root_dir=str(root)).get(folder))["content"]]
 
 
 def test_jupyterlab_says_where_it_is_and_no_more_unless_it_is_asked():
@@ -51,7 +67,7 @@ def test_from_a_wheel_the_notebooks_are_copied_and_answers_stay(installed, capsy
 
     assert f"--ServerApp.root_dir={installed}" in told and told[-1] == "--no-browser"
     assert "--LabApp.default_url=/lab/tree/00_start_here.ipynb" in told
-    assert not any("hide_globs" in option for option in told)
+    assert not any("contents_manager" in option for option in told)
     assert sorted(page.name for page in installed.iterdir()) == NAMES
     assert [(installed / name).read_text() for name in NAMES[:2]] == ["answers", "new"]
     assert f"{len(NAMES) - 1} new files of the course in {installed}" in capsys.readouterr().out
@@ -103,6 +119,5 @@ def test_a_wheel_takes_the_notebooks_and_leaves_out_what_they_are_made_from():
     assert set(wheel["only-include"]) >= {"jt_edu", "notebooks"}
     assert wheel["sources"]["notebooks"] == "jt_edu/notebooks" == lab.INSTALLED.relative_to(ROOT).as_posix()
     assert [name for name in wheel["exclude"] if not (ROOT / name[1:]).exists()] == []
-    hidden = {page.name for page in (ROOT / "notebooks").iterdir() if page.name in lab.HIDDEN}
-    left = {"/notebooks/" + name for name in hidden - {"__pycache__"}}  # which no wheel takes
-    assert left <= set(wheel["exclude"])
+    hidden = {page.name for page in (ROOT / "notebooks").iterdir() if page.name in MADE_FROM}
+    assert {"/notebooks/" + name for name in hidden} <= set(wheel["exclude"])

@@ -306,3 +306,20 @@ def test_buttons_make_it_larger_and_smaller_and_fit_it_again(page_of):
     assert len({first, larger, place()}) == 3
     page.get_by_role("button", name="Fit").click()  # again: the width
     assert place() == first
+
+
+def test_fit_shows_all_of_a_long_graph_at_every_pass_and_names_stand_over_boxes_without_words(page_of):
+    x = jt.ones((4, 4))
+    for _ in range(12):
+        x = (x @ x).exp().sum(1, keepdims=True) + x
+    page = page_of(fusion(x), viewport={"width": 1300, "height": 900}, reduced_motion="reduce")
+    sheet = page.locator(".jt-sheet")
+    assert sheet.get_attribute("data-more")
+
+    page.get_by_role("button", name="Fit").click()
+
+    assert sheet.get_attribute("data-more") is None
+    assert page.evaluate("document.querySelector('.jt-sheet svg > g').getScreenCTM().a") < 0.3
+    first = page.locator(".jt-names text").all_text_contents()
+    page.keyboard.press("]")
+    assert 0 < len(first) != len(page.locator(".jt-names text").all_text_contents()) > 0

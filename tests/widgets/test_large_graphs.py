@@ -5,6 +5,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import models, nn
 from jt_widgets import graph
+from tests.widgets.page import frame_times
 from tests.widgets.page import still as at_rest
 
 # What is written, in which size of letters, and whether the window shows all of it.
@@ -25,6 +26,15 @@ PINCH = """([before, after]) => {
     for (const [id, side] of [[11, -1], [12, 1]]) say("pointerdown", id, side * before / 2);
     for (const [id, side] of [[11, -1], [12, 1]]) say("pointermove", id, side * after / 2);
     for (const id of [11, 12]) say("pointerup", id, 0);
+}"""
+TOGGLE = """async (from, to) => {
+    const press = at => document.querySelector(at).dispatchEvent(new MouseEvent("dblclick", {bubbles: true}));
+    for (let k = from; k < to; k += 1) {
+        press("[data-id='m:ResNet/layer2']");
+        await new Promise(requestAnimationFrame);
+        press("[data-frame='m:ResNet/layer2']");
+        await new Promise(requestAnimationFrame);
+    }
 }"""
 STAGES = {"layer1", "layer2", "layer3", "layer4"}
 
@@ -80,6 +90,36 @@ def test_a_narrow_window_shows_the_whole_model_too_and_a_graph_refits_when_its_w
 
     assert seen_whole(page)
     assert names(page, ".jt-face .v") >= STAGES
+
+
+def test_a_narrow_window_shows_a_whole_transformer_whose_long_names_are_those_of_repeats(page_of):
+    layer = nn.TransformerEncoderLayer(16, 2, dim_feedforward=32, batch_first=True)
+    net = nn.Sequential(nn.TransformerEncoder(layer, 3), nn.Linear(16, 10))
+    view = graph(net(jt.randn(2, 6, 16)), run=False)
+
+    page = page_of(view, reduced_motion="reduce", viewport={"width": 390, "height": 900})
+
+    assert seen_whole(page)
+    assert any(title.endswith("… × 3") for title in page.locator(".jt-face .v").all_text_contents())
+
+
+def test_rather_than_to_cut_names_of_layers_a_graph_goes_on_below(page_of):
+    net = nn.Sequential(*(part for _ in range(4) for part in (nn.Conv(1, 1, 3, padding=1), nn.ReLU())))
+    x = net(jt.randn(1, 1, 8, 8))
+
+    page = page_of(graph(x, *jt.grad(x.sum(), net.parameters()), run=False, fold=False), reduced_motion="reduce")
+
+    titles = [word["text"] for word in page.evaluate(WORDS, ".jt-face .v") if word["inside"]]
+    layers = [title for title in titles if title[:1].isdigit()]
+    assert "1 ReLU" in layers
+    assert [title for title in layers if " " not in title] == []
+
+
+def test_to_open_a_block_takes_the_page_at_most_150_ms_of_work(resnet):
+    page = resnet()
+
+    assert frame_times(page, TOGGLE, moves=16) < 150  # to close it again is counted, too
+    assert page.locator("[data-id='m:ResNet/layer2']").count() == 1
 
 
 def test_a_search_for_conv_visits_each_convolution_and_opens_what_holds_it(resnet, net):

@@ -277,6 +277,25 @@ def test_a_click_selects_the_kernel_and_a_selection_lights_its_dot(page_of, want
     assert page.locator(f"{DOT}.jt-on").get_attribute("data-name") == last["name"]
 
 
+def test_a_pointer_that_rests_on_a_dot_does_not_take_back_what_a_key_chose(page_of, wanted):
+    page = page_of(roofline(wanted), reduced_motion="reduce")
+    told = page.locator(".jt-plot-detail")
+    page.locator(DOT).first.hover()
+    still(page)
+    pointed = told.inner_text()
+    page.locator(".jt-body").focus()
+
+    page.keyboard.press("u")
+    page.keyboard.press("u")  # the dots are drawn anew, one of them under the pointer
+    page.mouse.wheel(0, 0)  # the browser looks what is under it
+    still(page)
+
+    assert told.inner_text() == "Point at a dot, or press ← and →."
+    page.locator(DOT).last.hover()
+    still(page)
+    assert told.inner_text() not in (pointed, "Point at a dot, or press ← and →.")
+
+
 def test_a_trace_has_no_other_way(page_of):
     with jt.trace() as t:
         (jt.ones(1000).sync() * 2).sync()

@@ -2,7 +2,6 @@
 //
 //     const plane = plot({width: 640, height: 300, x: axis("log", xs, "flop/byte"), y: axis("linear", ys, "loss")});
 //     line(plane, points, {class: "jt-plot-line"});      root.append(plane.root);
-//
 //     title of y
 //      100 ┤────────────────        `x` and `y` of a plot turn values into pixels; what is drawn into `marks` is
 //       50 ┤────────────────        clipped to the frame, what is drawn into `over` is not
@@ -261,10 +260,11 @@ function yTick(value, along, { y, box }) {
  * @param {Pick<Plot, "x" | "box">} plane
  */
 function xTick(value, along, { x, box }) {
-    const at = short(x(value));
+    const [at, words] = [short(x(value)), along.words(value)];
+    const inside = Math.min(at, box.right + ROOM.right - (words.length * LETTER) / 2);
     return [
         s("path", { class: "jt-plot-grid", d: `M${at} ${box.top}V${box.bottom}` }),
-        s("text", { class: "jt-plot-tick", x: at, y: box.bottom + 15, "text-anchor": "middle" }, along.words(value)),
+        s("text", { class: "jt-plot-tick", x: inside, y: box.bottom + 15, "text-anchor": "middle" }, words),
     ];
 }
 

@@ -9,6 +9,7 @@
 //     drag(element, {move})                   a drag that leaves clicks alone
 //     pinch(element, hear)                    two fingers, and the point between them
 //     wheel(element, hear)                    the wheel, only where it was meant for this element
+//     deafToRest(element)                     what moves under a pointer that rests is not pointed at
 //
 // Text is always a text node: documents come from strangers, and nothing here parses markup. Nothing here knows pages.
 
@@ -204,5 +205,19 @@ function put(element, children) {
         if (Array.isArray(child)) put(element, child);
         else if (child instanceof Node) element.append(child);
         else if (child !== null && child !== undefined && child !== false) element.append(`${child}`);
+    }
+}
+
+/**
+ * What is redrawn or scrolled under a mouse that rests gets "enter" and "over" as if it were pointed at, and would take
+ * back what a key just chose. Only a mouse that moved is told.
+ * @param {Element} element
+ */
+export function deafToRest(element) {
+    let before = "";
+    const place = (/** @type {any} */ { clientX, clientY }) => `${Math.floor(clientX)} ${Math.floor(clientY)}`;
+    element.addEventListener("mousemove", (event) => void (before = place(event)), true);
+    for (const name of ["pointerover", "pointerenter", "mouseover", "mouseenter"]) {
+        element.addEventListener(name, (event) => place(event) === before && event.stopImmediatePropagation(), true);
     }
 }

@@ -13,7 +13,7 @@ import { makeAsk } from "./ask.js";
 import { makeBus, newUid } from "./bus.js";
 import { alone, isPressed, isWritten, soft, textOf } from "./controls.js";
 import { decode } from "./document.js";
-import { clear } from "./dom.js";
+import { clear, deafToRest } from "./dom.js";
 import { Frame } from "./frame.js";
 import { makeState, part } from "./state.js";
 import { dress } from "./style.js";
@@ -76,6 +76,7 @@ class Shell {
         root.addEventListener("focusin", (event) => this.keepKeys(event));
         root.addEventListener("keydown", (event) => this.key(event));
         for (const name of ["click", "keydown"]) root.addEventListener(name, () => this.keepFocus());
+        deafToRest(root);
     }
 
     /** Decode what the model holds now, and draw it. */

@@ -19,6 +19,7 @@ import { Camera, LEAST, PANEL_KEYS, TITLES } from "./graph/camera.js";
 import { Flight } from "./graph/flight.js";
 import { Guess } from "./graph/guess.js";
 import { Ledger } from "./graph/ledger.js";
+import { namesOver } from "./graph/names.js";
 import { heads } from "./graph/pieces.js";
 import { next, waysOf } from "./graph/walk.js";
 import { pointed } from "./graph/sheet.js";
@@ -73,7 +74,8 @@ export class Lens {
         this.ledger = new Ledger(page, (holds) => this.flight.markLines(holds), (id) => this.choose(`${id}`));
         this.guess = new Guess(this);
         this.lasso = s("path", "jt-lasso");
-        this.world = s("g", {}, this.flight.back, this.flight.middle, this.flight.front, this.lasso);
+        this.names = s("g", { class: "jt-names", "aria-hidden": "true" });
+        this.world = s("g", {}, this.flight.back, this.flight.middle, this.flight.front, this.lasso, this.names);
         this.window = h("div", "jt-sheet jt-graph jt-flying");
         this.camera = new Camera(this.window, this.world, (zoom) => this.detail(zoom));
         this.build();
@@ -90,7 +92,7 @@ export class Lens {
         this.panel = h("div", "jt-panel", this.ledger.element, this.guess.element);
         const both = h("div", "jt-beside", this.window, this.panel);
         clear(root).append(this.bar(), this.counters(), this.why, both);
-        Object.assign(this.camera, { size: this.flight.size, legible: [TITLES, LEAST], high: HIGH });
+        Object.assign(this.camera, { size: this.flight.size, legible: [TITLES, LEAST], high: HIGH, tiny: true });
         this.camera.fit();
         this.detail(this.camera.zoom);
     }
@@ -99,6 +101,14 @@ export class Lens {
     detail(zoom) {
         this.window.dataset.level = `${levelOf(zoom)}`;
         this.flight.detail(zoom);
+        this.name();
+    }
+
+    /** Names over boxes that have no room for words, as they stand at the pass that is nearest. */
+    name() {
+        const { stage: { scene, left }, camera: { zoom }, flight: { size } } = this;
+        this.names.setAttribute("transform", `translate(${(size.width / 2 - left).toFixed(1)} 0)`);
+        clear(this.names).append(...(zoom < LEAST ? namesOver(scene, zoom) : []));
     }
 
     bar() {
@@ -193,6 +203,7 @@ export class Lens {
             bar.style.width = `${(100 * step[name]) / most}%`;
         }
         if (this.why) this.why.textContent = this.sentence(pass);
+        this.name();
         this.stops?.forEach((stop, k) => press(stop, k === pass));
         this.slider?.setAttribute("aria-valuetext", step.name);
         const left = first.kernels === step.kernels ? "" : ` of ${first.kernels}`;

@@ -13,7 +13,7 @@
 import { along, areaOf, captions, LETTER, letters, line, mark, plot } from "../chart.js";
 import { alone, button, press } from "../controls.js";
 import { clear, h, s } from "../dom.js";
-import { sample } from "../legend.js";
+import { entry, sample } from "../legend.js";
 import { names } from "../lit.js";
 import { tween } from "../motion.js";
 import { bytesText, clamp, grouped, millisText } from "../numbers.js";
@@ -305,5 +305,5 @@ function legend() {
     const memory = sample("jt-plot-dot jt-plot-memory", mark("circle", 5, 7, 7));
     const arithmetic = sample("jt-plot-dot jt-plot-arithmetic", mark("diamond", 5, 7, 7));
     const area = h("span", {}, "area: time");
-    return h("p", "jt-plot-legend", memory, "memory-bound", arithmetic, "compute-bound", area);
+    return h("p", "jt-plot-legend", entry(memory, "memory-bound"), entry(arithmetic, "compute-bound"), area);
 }

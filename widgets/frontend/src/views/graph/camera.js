@@ -15,6 +15,7 @@ export const LEAST = /** @type {number} */ (ZOOMS.at(-1));
 const SIDES = ["←", "→", "↑", "↓"];
 const MOST = 3;
 const MARGIN = 20;
+const EDGES = 2 * MARGIN + 2; // with the border of the window
 const NARROW = 480; // pixels: titles are enough there
 /** For a sheet with a panel beside it. @type {[string, string][]} */
 export const PANEL_KEYS = [
@@ -43,7 +44,7 @@ export class Camera {
     /** Whether all may be shown however small it is: then the names are somebody else's. */
     tiny = false;
     /** Of the window, in pixels, unless the reader drags its edge. */
-    high = 760;
+    high = 840;
     /** Of the drawing; `home` stands in the middle where it is too wide.
      * @type {{width: number, height: number, home?: number}} */
     size = { width: 1, height: 1 };
@@ -112,18 +113,20 @@ export class Camera {
      */
     fit(all = false) {
         const { window, size, legible: [enough, least] } = this;
-        const high = Math.min(this.high, Math.max(320, TALL * innerHeight));
-        window.style.height = `${high}px`;
         const wide = window.clientWidth;
-        if (!wide) return;
         const { width, height, home = width / 2 } = size;
         const across = (wide - 2 * MARGIN) / width;
-        const both = Math.min(across, (window.clientHeight - 2 * MARGIN) / height);
+        const whole = () => Math.min(across, (window.clientHeight - 2 * MARGIN) / height);
+        const short = Math.min(this.high, Math.max(320, TALL * innerHeight));
+        window.style.height = `${clamp(Math.ceil(height * enough) + EDGES, short, this.high)}px`; // or it would be cut
+        if (whole() < enough) window.style.height = `${short}px`;
+        if (!wide) return;
+        const both = whole();
         this.least = this.tiny ? Math.min(LEAST, both) : LEAST;
-        const whole = all || both >= enough;
-        const zoom = whole ? clamp(both, this.least, 1) : clamp(across, wide < NARROW ? TITLES : least, 1);
+        const seen = all || both >= enough;
+        const zoom = seen ? clamp(both, this.least, 1) : clamp(across, wide < NARROW ? TITLES : least, 1);
         const room = wide - width * zoom;
-        window.style.height = `${Math.min(high, Math.ceil(height * zoom) + 2 * MARGIN)}px`;
+        window.style.height = `${Math.min(window.offsetHeight, Math.ceil(height * zoom) + EDGES)}px`;
         [this.free, this.all, this.wide] = [false, all, wide];
         const left = room < 2 * MARGIN ? clamp(wide / 2 - home * zoom, room - MARGIN, MARGIN) : room / 2;
         this.set(zoom, left, MARGIN);

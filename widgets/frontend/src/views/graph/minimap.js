@@ -49,6 +49,7 @@ export class Minimap {
     /** Show which part is seen. */
     tell() {
         const { zoom, x, y, window } = this.camera;
+        this.element.style.scale = `${clamp(window.clientWidth / 700, 0.5, 1)}`; // it covers what it stands on
         const side = (/** @type {number} */ from, /** @type {number} */ length, /** @type {number} */ most) => {
             const [low, high] = [-from / zoom, (length - from) / zoom].map((end) => clamp(end, 0, most));
             return [low, high - low];

@@ -10,16 +10,17 @@
 /** @import { Words } from "./words.js" */
 
 import { tween } from "../../motion.js";
-import { CARD } from "../../graph/scene.js";
+import { CARD, pad, title } from "../../graph/scene.js";
 import { width } from "../../graph/text.js";
 import { clear, h, s } from "../../dom.js";
-import { Camera, READABLE, TITLES } from "./camera.js";
+import { clamp } from "../../numbers.js";
+import { Camera, LEAST, READABLE, TITLES } from "./camera.js";
 import { draw, markOf, put } from "./card.js";
 import { Minimap } from "./minimap.js";
 import { namesOver } from "./names.js";
 import { frameOf, heads, keyOf, lineOf, rectangleOf } from "./pieces.js";
 import { arc } from "./shapes.js";
-import { ZOOMS, adapt, levelOf } from "./words.js";
+import { LEAST as LETTERS, TIMES, adapt, levelOf } from "./words.js";
 import "./graph.css";
 
 /** @typedef {import("./card.js").Drawn & {placed: Placed}} Shown */
@@ -34,7 +35,6 @@ import "./graph.css";
  */
 
 const TWEEN = 240; // milliseconds
-const LEAST = ZOOMS[4]; // below, boxes have no room for words
 
 export class Sheet {
     /** @type {Map<string, Shown>} */
@@ -64,7 +64,7 @@ export class Sheet {
         this.svg = s("svg", { role: "group", "aria-label": "graph" }, heads(uid), this.world);
         this.window = h("div", "jt-sheet jt-graph", this.svg);
         this.camera = new Camera(this.window, this.world, (zoom) => this.detail(zoom));
-        Object.assign(this.camera, { legible: [TITLES, READABLE], tiny: true });
+        this.camera.tiny = true;
         this.map = new Minimap(this.camera);
         this.listen();
     }
@@ -101,6 +101,7 @@ export class Sheet {
         this.paintCards(scene);
         this.map.paint(scene);
         this.camera.size = { width: scene.width, height: scene.height, home: homeOf(scene) };
+        this.camera.legible = [legibleOf(scene), READABLE];
         const after = before && anchor ? this.seen(anchor) : null;
         const { camera } = this;
         if (before && after) {
@@ -273,6 +274,19 @@ export class Sheet {
 function homeOf({ cards }) {
     const first = cards.reduce((a, b) => (b.y < a.y ? b : a), cards[0]);
     return first ? first.x + first.width / 2 : 0;
+}
+
+/**
+ * The smallest zoom at which the names of layers are whole; those of inputs, repeats and operators may end in "…".
+ * @param {Scene} scene
+ */
+function legibleOf({ cards }) {
+    const needs = cards.map(({ card, width: wide }) => {
+        const name = title(card).join(" ").trim();
+        const layer = card.box && card.kind !== "input" && !TIMES.test(name);
+        return layer ? width(name, LETTERS, "bold") / (wide - 2 * pad(card)) : LEAST;
+    });
+    return clamp(Math.max(...needs), LEAST, TITLES);
 }
 
 /**

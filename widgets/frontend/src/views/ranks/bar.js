@@ -5,6 +5,7 @@
 
 import { button, press } from "../../controls.js";
 import { h } from "../../dom.js";
+import { entry } from "../../legend.js";
 import { sized } from "./paint.js";
 import { SPEEDS } from "./player.js";
 import { nanosText } from "./stage.js";
@@ -46,8 +47,8 @@ export class Bar {
             button("All", "The whole run (f)", () => stage.fit()), gap(), this.moment,
         );
         this.legend = h(
-            "p", "jt-plot-legend jt-ranks-legend", KINDS.map((one, k) => [h("em", {}, this.swatches[k]), one]),
-            h("em", {}, "→"), "a message", h("em", {}, "○ ▾"), "first, last to come to a collective",
+            "p", "jt-plot-legend jt-ranks-legend", KINDS.map((one, k) => entry(this.swatches[k], one)),
+            entry(h("em", {}, "→"), "a message"), entry(h("em", {}, "○ ▾"), "first, last to come to a collective"),
         );
         this.dip();
     }

@@ -11,7 +11,7 @@
 import { axis, line, mark, plot } from "../../chart.js";
 import { button, named } from "../../controls.js";
 import { clear, h, s } from "../../dom.js";
-import { sample } from "../../legend.js";
+import { entry, sample } from "../../legend.js";
 import { bytesText, numberText } from "../../numbers.js";
 import { cost, plain, round } from "./replay.js";
 import { nanosText } from "./stage.js";
@@ -154,9 +154,9 @@ export function drawCurves(home, { run, arrivals }, call, net, moved) {
         const look = `jt-plot-dot jt-plot-s${k === known.length ? "" : k % 6}`;
         plane.over.append(s("path", { class: look, d, ...data }, title));
     }
-    const names = all.map((one, k) => [sample(styleOf(one.name, k), "M0 7h22", 22), one.name]);
+    const names = all.map((one, k) => entry(sample(styleOf(one.name, k), "M0 7h22", 22), one.name));
     const legend = h("p", "jt-plot-legend", names, dots.length
-        ? [sample("jt-plot-dot", mark("diamond", 5, 7, 7)), moved ? "this run, worked out again" : "measured"] : null);
+        ? entry(sample("jt-plot-dot", mark("diamond", 5, 7, 7)), moved ? "this run, worked out again" : "measured") : null);
     clear(home).append(named(words), plane.root, legend);
 }
 

@@ -144,7 +144,7 @@ export class Ladder {
         const [left, right] = [this.bar(steps), this.bar(back)];
         const press = h("button", {
             class: "jt-tape-group", type: "button", tabindex: -1,
-            "aria-expanded": `${open}`, title: "open, close (o)", onclick: () => this.hear.toggle(number),
+            "aria-expanded": `${open}`, title: `${label}: open, close (o)`, onclick: () => this.hear.toggle(number),
         }, left, h("b", {}, `${open ? "▾" : "▸"} ${label}`),
             h("i", {}, count(steps.length, "step")));
         const other = h("span", "jt-tape-group", right, h("i", {}, count(back.length, "gradient step")));

@@ -92,7 +92,7 @@ export class Strip {
         this.mark.hidden = frozen < 0;
         this.mark.style.left = `${this.place(Math.max(frozen, 0))}%`;
         this.freeze.textContent = frozen < 0 ? "Freeze" : "Unfreeze";
-        this.words.textContent = words;
+        this.words.textContent = this.words.title = words;
         this.bytes.replaceChildren(...this.memory(now));
     }
 

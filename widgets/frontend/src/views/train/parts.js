@@ -7,7 +7,7 @@
 
 import { axis, mark } from "../../chart.js";
 import { h, s } from "../../dom.js";
-import { sample } from "../../legend.js";
+import { entry, sample } from "../../legend.js";
 import { bytesText, count, numberText } from "../../numbers.js";
 import "../../chart.css";
 
@@ -67,5 +67,5 @@ export function keptText({ kept, kept_bytes: bytes }) {
 /** @param {[string, Mark[], number][]} columns */
 export function legend(columns) {
     const look = (/** @type {number} */ k) => sample(`jt-plot-line jt-plot-s${k}`, "M0 7h24", 24);
-    return h("p", "jt-plot-legend", columns.map(([name, , k]) => [look(k), name]));
+    return h("p", "jt-plot-legend", columns.map(([name, , k]) => entry(look(k), name)));
 }

@@ -3,11 +3,10 @@
 #
 # *An hour and a half. Do [02](02_meta_operators.ipynb) and [10](10_training.ipynb) first.*
 #
-# Few people train a large network from nothing. They take a known one, the *backbone*; they load weights that others
-# have learned; they put a small *head* on top and train only that. In this notebook you do all of it: you build the
-# block of which most backbones are made, read a stranger's weights, make a network cheaper without changing what it
-# says, and teach an old network a new question with ten images. At the end the places of a photograph look at each
-# other: that is attention.
+# Few people train a large network from nothing. They take one that is known, the *backbone*, load weights that others
+# have trained, put a small *head* on top, and train only that. In this notebook you do all of it. You build the block
+# that most backbones are made of, read a stranger's weights, fold one layer into another, and teach a trained network a
+# new question with ten images. At the end the places of a photograph look at each other: that is attention.
 #
 # As always: **predict**, **run**, **look**. There are five exercises; each says *right* when it is, and why where it is
 # not.
@@ -20,7 +19,6 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import load_sample_images
 
 import jt_edu as jt
 from jt_edu import nn, optim
@@ -35,25 +33,19 @@ jt.set_global_seed(0)
 # %% [markdown]
 # ## 1. Two photographs go through a backbone
 #
-# ResNet-18 reads an image in five stages. Each one halves height and width, except the second, and has more channels
-# than the one before. Two photographs come with scikit-learn; they are made smaller here, 96 by 128 pixels.
+# ResNet-18 reads an image in five stages. `conv1` halves height and width, and a pooling after it halves them again.
+# `layer1` keeps them; `layer2`, `layer3` and `layer4` halve them once each, and double the number of channels. Two
+# photographs come with scikit-learn. They are made smaller here, 96 by 128 pixels.
 #
-# The weights are *untrained*: random numbers, the same ones on every machine. In class there may be no network to
-# fetch trained ones. `jt.models.resnet18(pretrained=True)` looks for them in a folder of this machine, then tries to
-# download them (47 MB), and where it cannot do either, its error says which file to put where. Everything below runs
-# with them, too.
+# The weights are *untrained*: random numbers from a seed. `jt.models.resnet18(pretrained=True)` has trained ones. It
+# looks for their file (47 MB) on this machine and, if it is not there, downloads it. If it cannot, its error says which
+# file to put into which folder. In class there may be no network, so nothing below needs that file.
 #
-# **Predict.** How high and wide are the channels of the last stage, `layer4`? And in which stage can you no longer tell
-# the photograph from its channels?
-
+# **Predict.** How high and wide are the channels of `layer4`? And up to which stage will you recognize the photograph
+# in its channels?
 
 # %%
-def small(photo):
-    """The middle of a photograph, each 4 by 4 pixels made one: (427, 640, 3) -> (96, 128, 3)."""
-    return photo[21:405, 64:576].reshape(96, 4, 128, 4, 3).mean((1, 3)).astype(np.uint8)
-
-
-photos = {name: small(photo) for name, photo in zip(("china", "flower"), load_sample_images().images, strict=True)}
+photos = check.photographs()  # {"china": (96, 128, 3), "flower": (96, 128, 3)}, bytes
 pixels = np.stack(list(photos.values())).transpose(0, 3, 1, 2) / 255  # (2, 3, 96, 128)
 mean, std = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])  # of the images that ResNet was made for
 inputs = jt.array(((pixels - mean[:, None, None]) / std[:, None, None]).astype(np.float32))
@@ -72,19 +64,21 @@ check.browse(
 )
 
 # %% [markdown]
-# **Look.** Choose a stage, then a channel. Even random windows find edges and colours: the roofs are still there in
-# `layer1`. Further up each number has seen more of the image and knows less about where. What training adds is *which*
-# edges, and of what they are part; the shapes that you see here stay the same.
+# **Look.** Choose a stage, then a channel; yellow is its largest number, dark blue its smallest. Even random weights
+# find edges and colours, and the roofs are still there in `layer1`. Further on each number has seen a larger part of
+# the image, and there are fewer places to say where it was. Training does not change these sizes. It changes what each
+# channel responds to.
 #
 # ## 2. Exercise 1: the residual block
 #
 # All stages but the first are made of *blocks* that compute `relu(body(x) + x)`. What a block need not change goes
-# around it. Where the body changes the shape, `x` has to change too: then the block has `around`, a small layer of its
-# own, and computes `relu(body(x) + around(x))`.
+# around it. If the body changes the shape, `x` has to change as well. Then the block has a small layer for that,
+# `around`, and computes `relu(body(x) + around(x))`.
 #
-# The body of a *bottleneck* has three convolutions: 1 by 1 from `inputs` to `channels`, 3 by 3 with as many, and 1 by 1
-# to four times as many. Behind each stands a batch norm, and behind the first two of these a relu. The convolutions
-# have no bias, since the batch norm would subtract it. Height and width stay, or are divided by `stride` in the 3 by 3.
+# The body of a *bottleneck* has three convolutions: 1 by 1 from `inputs` to `channels`, 3 by 3 from `channels` to
+# `channels`, and 1 by 1 to `4 * channels`. Each is followed by a batch norm, and the first two batch norms by a relu.
+# The convolutions have no bias, since the batch norm would subtract it. The 3 by 3 divides height and width by
+# `stride`; the others keep them.
 #
 # Write `residual`, and `bottleneck`, which returns the body as one `nn.Sequential`.
 #
@@ -116,11 +110,11 @@ if verdict.passed:
 # %% [markdown]
 # ## 3. What the way around is good for
 #
-# Forty layers, one behind the other, of 32 units each. One stack is *plain*: `h = relu(layer(h))`. In the other each
-# layer is the body of a residual block. A gradient has to come back through all of them.
+# Take forty layers of 32 units each, one after the other. One stack is *plain*: `h = relu(layer(h))`. In the other,
+# each layer is the body of a residual block. The gradient has to come back through all of them.
 #
 # **Predict.** How large is the gradient of the first layer's weights, compared with that of the last layer's, in each
-# of the two?
+# of the two stacks?
 
 # %%
 x, layers = jt.randn(64, 32), [nn.Linear(32, 32) for _ in range(40)]
@@ -138,14 +132,14 @@ axis.legend()
 plt.show()
 
 # %% [markdown]
-# **Look.** In the plain stack hardly anything comes back: the first layers would not learn. The way around has no
-# weights to shrink a gradient. (That of the residual stack may even be larger in front. Batch norm holds that down.)
+# **Look.** In the plain stack each layer shrinks the gradient by about the same factor, so that next to nothing reaches
+# the first ones: they would not learn. On the way around there are no weights that could shrink it.
 #
 # ## 4. A network that somebody wrote for PyTorch
 #
-# Backbones come as source first. This module weighs the channels of an image by what the whole image says of each. It
-# is written for PyTorch. `convert` rewrites it, and does not run it; below the new source you can open each line that
-# has changed. **Predict** which lines have to.
+# Most backbones are published as PyTorch source. This module multiplies each channel of an image by a weight between 0
+# and 1 that it computes from the means of all channels. `convert` rewrites the source, without running it. Below the
+# result you can open each line that has changed. **Predict** which lines have to.
 
 # %%
 SOURCE = """
@@ -166,17 +160,17 @@ class SqueezeExcite(nn.Module):
         return x * s.view(x.size(0), -1, 1, 1)
 """
 converted = convert(SOURCE)
-exec(converted, space := {})  # noqa: S102 - it defines the class of our own text
+exec(converted, space := {})  # noqa: S102 - it defines the class
 print("runs:", maps["layer1"].shape, "->", space["SqueezeExcite"](64)(maps["layer1"]).shape)
 converted
 
 # %% [markdown]
 # ## 5. A colleague's weights
 #
-# A colleague has trained a small residual network on the digits of notebook 10 and sends a file. Here is what she did,
-# so that you have the file; it takes some seconds. Her names are not ours: she has written her network with another
-# library. (`.safetensors` is a table of names and shapes, followed by numbers. It cannot run code, whoever sent it.
-# Nor does a `.pth` of PyTorch when jt_edu reads it.)
+# A colleague has trained a small residual network on the digits of notebook 10, and sends you the weights. The next
+# cell does what she did, since there is no file without it. Her library has other names than ours. (`.safetensors` is a
+# table of names and shapes, followed by numbers: there is nothing in it that could run. A `.pth` file of PyTorch can
+# hold code; jt_edu reads its numbers and never runs it.)
 
 
 # %%
@@ -221,18 +215,18 @@ print(f"{file.name}, {file.stat().st_size / 1e3:.0f} kB")
 # %% [markdown]
 # ## 6. Exercise 2: whose name is that?
 #
-# The next cell prints her names and ours. Write `rename`, which says our name for one of hers and leaves alone what it
-# does not know. And write `report`, which compares two tables, name → shape: what came, and what the network has. It
-# returns three lists of names: those *missing* in the file, those *unexpected* in it, and those in both with *another
-# shape*. The network below has four classes, hers had ten.
+# The next cell prints some of her names and of ours. Write `rename`, which returns our name for one of hers, and
+# returns a name that it does not know as it is. Then write `report`. It takes two dicts, name → shape, of the file and
+# of the network, and returns three lists of names: those *missing* from the file, those *unexpected* in it, and those
+# in both whose *shape differs*. The network below has four classes, hers has ten.
 #
-# **Predict** the three lists before you run it: what in the file can have no place in ours, and what of ours cannot be
-# in the file?
+# **Run** the cell as it is, look at the names, and **predict** the three lists: what does the file lack, what in it has
+# no place in our network, and what has another shape?
 #
-# <details><summary>A hint</summary> A list of pairs, `("stage", "layer"), ("norm", "bn"), ...`, and
-# `name = name.replace(old, new)` for each, in order. What of `stem.norm`, if `norm` comes first? </details>
-# <details><summary>A second hint</summary> In a batch norm *gamma* is the weight, *beta* the bias. The way around,
-# *skip*, is `downsample.0` (the convolution) and `downsample.1` (its batch norm) in ours. </details>
+# <details><summary>A hint</summary> Make a list of pairs, `("stage", "layer"), ("norm", "bn"), ...`, and call
+# `name = name.replace(old, new)` for each, in order. What becomes of `stem.norm` if `norm` comes first? </details>
+# <details><summary>A second hint</summary> The *gamma* of a batch norm is its weight, and *beta* its bias. What she
+# calls `skip.conv` and `skip.norm` is `downsample.0` and `downsample.1` in ours. </details>
 # <details><summary>Half of it</summary> `missing = [name for name in ours if name not in theirs]` </details>
 
 
@@ -242,7 +236,7 @@ def rename(name):
 
 
 def report(theirs, ours):
-    """(missing, unexpected, of another shape) of two dicts, name -> shape."""
+    """(missing, unexpected, with another shape) of two dicts, name -> shape."""
     return None
 
 
@@ -254,53 +248,42 @@ print(verdict := check.check_report(rename, report))
 if verdict.passed:
     net, renamed = Reader(4), {rename(name): value for name, value in state.items()}
     shapes = ({name: value.shape for name, value in some.items()} for some in (renamed, net.state_dict()))
-    for what, names in zip(("missing", "unexpected", "of another shape"), report(*shapes), strict=True):
-        print(f"    {what:<17}", *names)
+    for what, names in zip(("missing", "unexpected", "with another shape"), report(*shapes), strict=True):
+        print(f"    {what:<19}", *names)
     net.load_state_dict({name: value for name, value in renamed.items() if not name.startswith("fc")}, strict=False)
     print("the same backbone:", np.array_equal(net.layer2.conv2.weight.numpy(), colleague.layer2.conv2.weight.numpy()))
 
 # %% [markdown]
-# **Look.** Not all that is missing is missed. `num_batches_tracked` only counts batches; other libraries do not keep
-# it, and no score depends on it. The head is of another shape because it answers another question. But *read* the
-# lists: a weight that was not loaded is a random one, and nothing else will tell you.
+# **Look.** `num_batches_tracked` only counts batches, and no score depends on it, so its absence does no harm. The
+# head has another shape because it answers another question. But *read* these lists each time. With `strict=False` a
+# weight that was not found keeps its random numbers, and no error tells you.
 #
 # ## 7. Exercise 3: a batch norm that costs nothing
 #
-# A trained batch norm computes `(y - mean) / sqrt(var + eps) * gamma + beta`, with numbers that no longer change. The
-# `y` comes from a convolution, which is a sum with weights. So there is another weight and another bias with which
-# the convolution alone gives the same. Write `fold`, which returns the two. In jt_edu they are `bn.running_mean`,
-# `bn.running_var`, `bn.eps`, `bn.weight` and `bn.bias`, one number for each channel that comes out, except `eps`.
+# A trained batch norm computes `(y - mean) / sqrt(var + eps) * gamma + beta`, with numbers that no longer change. Its
+# `y` is the result of a convolution, a weighted sum. So the convolution alone can give the same result, with another
+# weight and another bias. Write `fold`, which returns these two. The numbers of the formula are `bn.running_mean`,
+# `bn.running_var`, `bn.eps`, `bn.weight` and `bn.bias`; except for `eps` there is one for each channel that comes out.
+# (`check.folded` copies a network, and calls your `fold` for each batch norm behind a convolution.)
 #
-# **Predict**: how many kernels fewer does her network need, and how many times as fast is it?
+# **Predict.** How many kernels fewer does her network need? And how many times as fast is it?
 #
 # <details><summary>A hint</summary> With `scale = gamma / sqrt(var + eps)`, the batch norm is
 # `y * scale + (beta - mean * scale)`. </details>
 # <details><summary>A second hint</summary> The convolution's weight has shape (out, in, kh, kw), and `scale` belongs to
-# the first of these: `scale.reshape(-1, 1, 1, 1)`. And if the convolution has a bias, `conv.bias`? </details>
+# the first axis: `scale.reshape(-1, 1, 1, 1)`. What if the convolution has a bias, `conv.bias`? </details>
 # <details><summary>Half of it</summary> `return conv.weight * scale.reshape(-1, 1, 1, 1), ...` </details>
 
 
 # %%
 def fold(conv, bn):
-    """(weight, bias) of the convolution that does both."""
+    """(weight, bias) with which the convolution does both."""
     return None
-
-
-def folded(net):
-    """A copy of a network in which each batch norm behind a convolution is folded into it."""
-    net = copy.deepcopy(net).eval()
-    for module in list(net.modules()):
-        for conv, bn in (("conv1", "bn1"), ("conv2", "bn2"), ("0", "1")):
-            if isinstance(getattr(module, bn, None), nn.BatchNorm2d):
-                layer = getattr(module, conv)
-                layer.weight, layer.bias = (jt.array(part).detach() for part in fold(layer, getattr(module, bn)))
-                setattr(module, bn, nn.Identity())
-    return net
 
 
 print(verdict := check.check_fold(fold))
 if verdict.passed:
-    both = {"as trained": colleague.eval(), "folded": folded(colleague)}
+    both = {"as trained": colleague.eval(), "folded": check.folded(colleague, fold)}
     pictures = jt.array(unseen)
     for name, net in both.items():
         with jt.trace() as t:
@@ -311,23 +294,23 @@ if verdict.passed:
     print(f"{ratio(*[lambda net=net: net(pictures).sync() for net in both.values()]):.2f} times as fast")
 
 # %% [markdown]
-# **Look.** The sums are rounded in another order, so the last digits differ; no digit is read otherwise. Only
-# a *trained* batch norm folds. While it learns, its mean and its variance are those of each new batch.
+# **Look.** Rounding happens at other places now, so the last digits of the scores differ. More than a third of the
+# kernels are gone, and much less than a third of the time: they had little to do. Only a *trained* batch norm can be
+# folded. During training it takes the mean and the variance of each new batch.
 #
 # ## 8. Exercise 4: a new question, ten images
 #
-# The network can tell ten digits apart. Now it shall say whether a digit is odd, and has ten labelled images to learn
+# The network can tell ten digits apart. Now it has to say whether a digit is odd, and gets ten labelled images to learn
 # that from, one of each digit. Write `new_head(net, classes)`. It freezes everything in `net`, puts a new `nn.Linear`
-# in the place of `net.fc`, and returns the parameters that are to be trained. Nothing of the backbone may change,
-# whether it is a weight or not.
+# in place of `net.fc`, and returns the parameters to train. In the backbone nothing may change, be it a weight or not.
 #
-# **Predict**: how many of the held-out digits does the new head get right? A network of the same kind that starts from
-# nothing and learns as many steps from the same ten images?
+# **Predict.** How many of the held-out digits does the new head get right? And how many does a network of the same kind
+# that starts from nothing, and takes as many steps with the same ten images?
 #
-# <details><summary>A hint</summary> `net.requires_grad_(False)` freezes the parameters that are there when you call
-# it. So the new head comes after it. </details>
-# <details><summary>A second hint</summary> What in a batch norm changes without a gradient, and in which mode does it
-# not? </details>
+# <details><summary>A hint</summary> `net.requires_grad_(False)` freezes the parameters that `net` has when you call it.
+# So make the new head after that. </details>
+# <details><summary>A second hint</summary> What in a batch norm changes without a gradient? In which mode does it stay
+# as it is? </details>
 # <details><summary>Half of it</summary> `net.fc = nn.Linear(net.fc.weight.shape[1], classes)` </details>
 
 
@@ -350,14 +333,14 @@ if verdict.passed:
         )
 
 # %% [markdown]
-# **Look.** Ten images are enough for a head, since the backbone has learned from 1,437 images what digits look like.
-# Nobody told it about odd and even. And a step is cheaper: no gradient goes back through the backbone.
+# **Look.** Ten images are enough for a head, because the backbone has learned from 1,437 images what digits look like,
+# though nobody told it about odd and even. A step is cheaper, too: no gradient goes back through the backbone.
 #
 # ## 9. Break it
 #
-# Somebody wants both: the old question and a new one, with one backbone. The head is changed, trained to tell 0 from 1,
-# and the old head is put back. No weight of the backbone has changed, as the cell shows. And yet the old network reads
-# far fewer digits than before. **Run** it and find the line.
+# Somebody wants one backbone with two heads. A new head learns to tell 0 from 1; then the old head is put back. The
+# cell shows that all weights are what they were. And yet the old network reads fewer digits than before. **Run** it,
+# and find the line that is to blame.
 
 # %%
 both = copy.deepcopy(colleague)
@@ -382,30 +365,29 @@ print("the weights are the same:", all(np.array_equal(a.numpy(), b.numpy()) for 
 #
 # <details><summary>The answer</summary>
 #
-# `both.train()` stands for all modules inside. So each batch norm took its statistics from batches that hold nothing
-# but zeros and ones, and remembered them. `requires_grad_(False)` does not stop that, since it is no gradient. With
-# `both.eval()` in its place the old network comes back as it was. Dropout, if there were any, would be off, too.
-# </details>
+# `both.train()` puts all modules inside into training mode. There each batch norm takes its statistics from the batch,
+# which holds nothing but zeros and ones, and remembers them. `requires_grad_(False)` does not stop that, since no
+# gradient is involved. With `both.eval()` instead, the old network stays as it was. </details>
 #
 # ## 10. Exercise 5: attention
 #
-# A backbone gives each place of an image a row of numbers. So an image is also a *sequence* of places, as a text is one
-# of words. With *attention* each of them looks at all others. It asks with a *query*, a row of `q`. Each element offers
-# a *key*, a row of `k`, and a *value*, a row of `v`. With d numbers in each query and key:
+# A backbone turns each place of an image into a row of numbers. So an image is also a *sequence* of places, as a text
+# is one of words. With *attention* each element of a sequence looks at all elements. It asks with a *query*, a row of
+# `q`. Each element offers a *key*, a row of `k`, and a *value*, a row of `v`. With d numbers in each query and key:
 #
-#     weights = softmax(q kᵀ / √d)        one row for each query; a row adds up to 1
-#     out     = weights v                 for each query, a mean of the values
+#     weights = softmax(q kᵀ / √d)        one row for each query; each row adds up to 1
+#     out     = weights v                 for each query a mean of the values
 #
-# With `causal=True` element i sees only the elements up to i, itself included: who writes a text does not know its end.
-# Write `attention`, which returns `out` and `weights`. `jt.softmax(scores, dim)` is there.
+# With `causal=True` element i sees only the elements up to i, itself included. A network that writes a text needs that:
+# it does not know what comes next. Write `attention`, which returns `out` and `weights`; use `jt.softmax(scores, dim)`.
 #
-# **Predict** the pictures. They ask with the features of three places in the photograph, and the keys are the features
-# of all places. Where does a place in the sky look?
+# **Predict.** In the pictures below, the queries are the features of three places in the photograph, and the keys are
+# those of all places. Where does a place in the sky look?
 #
-# <details><summary>A hint</summary> `k.transpose(0, 1)`, or `k.T`, turns (s, d) into (d, s). Which axis of the scores
-# are the keys? </details>
-# <details><summary>A second hint</summary> A weight becomes 0 if its score is -inf: e to that power is 0. The mask is
-# `jt.array(np.tri(t, s)) > 0`, and `jt.where(mask, scores, -np.inf)` does the rest. </details>
+# <details><summary>A hint</summary> `k.T` has shape (d, s), so the scores `q @ k.T` have shape (t, s). Along which axis
+# do the weights of one query stand? </details>
+# <details><summary>A second hint</summary> A score of -inf gives a weight of 0. The mask is
+# `jt.array(np.tri(t, s)) > 0`, and `jt.where(mask, scores, -np.inf)` applies it. </details>
 # <details><summary>Half of it</summary> `scores = q @ k.T / np.sqrt(q.shape[1])` </details>
 
 
@@ -419,37 +401,36 @@ print(verdict := check.check_attention(attention))
 if verdict.passed:
     features = maps["layer1"][0].flatten(1).T.numpy()  # (24 * 32 places, 64 channels)
     places = jt.array((features - features.mean(0)) / features.std(0))
-    asked = {"sky": (3, 28), "roof": (10, 9), "water": (20, 20)}  # row and column, of 24 by 32
+    asked = {"sky": (3, 22), "roof": (10, 9), "trees": (20, 24)}  # row and column, of 24 by 32
     _, weights = attention(places[[32 * y + x for y, x in asked.values()]], places, places)
     figure, axes = plt.subplots(1, 4, figsize=(13, 2.8))
     axes[0].imshow(photos["china"])
     for axis, (name, (y, x)), row in zip(axes[1:], asked.items(), weights.numpy(), strict=True):
         axes[0].plot(4 * x, 4 * y, "o", color="#d55e00", markeredgecolor="white")
-        axes[0].annotate(name, (4 * x + 3, 4 * y - 3), color="white")
+        axes[0].text(4 * x + 4, 4 * y - 4, name, fontsize=8, bbox={"facecolor": "white", "pad": 1})
         axis.imshow(np.log(row).reshape(24, 32), cmap="cividis")
-        axis.set_title(f"where {name} looks (logarithm)", fontsize=10)
-    for axis in axes:
         axis.axis("off")
+        axis.set_title(f'where "{name}" looks (logarithm)', fontsize=10)
     plt.show()
 
 # %% [markdown]
-# **Look.** Nobody trained anything here. Places with similar features find each other, and that is all that attention
-# does. In a trained network `q`, `k` and `v` are the features times three learned matrices, so it learns *what* to look
-# for. `nn.MultiheadAttention` has these matrices and does it several times side by side.
+# **Look.** Nothing was trained here. A place looks at places whose features are like its own, since the dot product of
+# two rows is large where they are alike. In a network, `q`, `k` and `v` are the features times three matrices that are trained,
+# so it learns *what* to look for. `nn.MultiheadAttention` has such matrices, several times over, side by side.
 #
 # ## 11. The other way to read a sequence
 #
-# An LSTM reads one element after the other and carries a *state* along, `c`. For each element `x`, with the output `h`
-# of the element before:
+# An LSTM reads one element after the other, and carries a *state* along, `c`. For each element `x`, with the output `h`
+# for the element before:
 #
-#     i, f, o = sigmoid(...)    g = tanh(...)      each a linear layer of x and h
+#     i, f, o = sigmoid(...)    g = tanh(...)      of four linear layers of x and h
 #     c = f * c + i * g                            forget a part, write a part
 #     h = o * tanh(c)                              show a part
 #
-# The sum in `c` is a way around, as in a residual block: it is there for the same reason.
+# The sum in the second line is a way around, as in a residual block, and it is there for the same reason.
 #
-# **Predict.** A digit is read as a sequence of its eight rows, and row 3 is changed (the first is row 0). Which of the
-# eight outputs change with an LSTM? With attention? With causal attention?
+# **Predict.** A digit is read as a sequence of its eight rows. Then row 3 is changed (the first one is row 0), and the
+# digit is read again. Which of the eight outputs change with an LSTM? With attention? With causal attention?
 
 # %%
 rows = images[0, 0]  # (8 rows, 8 numbers)
@@ -465,9 +446,10 @@ for name, read in readers.items():
     print(f"{name:<17}", *["X" if abs(a - b).max() > 1e-6 else "." for a, b in zip(before, after, strict=True)])
 
 # %% [markdown]
-# **Look.** An LSTM and causal attention know only what came before, so both can write a text word by word. The LSTM
-# needs the output of one element for the next: eight steps, one after the other. Attention does all rows in one product
-# of matrices, but it compares each with each: for a sequence twice as long, four times as many weights.
+# **Look.** An `X` is an output that has changed. Neither an LSTM nor causal attention sees what comes later, so both
+# can write a text word by word. An LSTM needs the output for one element before it can read the next: eight steps, one
+# after the other. Attention treats all rows at once, in two products of matrices, but compares each with each: a
+# sequence twice as long has four times as many weights.
 #
-# **Before you close this page**: you are given a backbone with `pretrained=True`, and a hundred images from a hospital.
-# What do you freeze, what do you train, and what do you check before you trust the first score?
+# **Before you close this page**: you are given a backbone with trained weights, and a hundred labelled images from a
+# hospital. What do you freeze, what do you train, and what do you check before you trust the first score?

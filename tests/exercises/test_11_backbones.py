@@ -1,5 +1,6 @@
 """Notebook 11: answers right and wrong, which `test_answers` hands to its checks, and what the notebook shows."""
 
+import base64
 import re
 
 import numpy as np
@@ -214,7 +215,7 @@ def test_a_page_of_maps_has_no_script_and_its_pictures_show_the_numbers(tmp_path
 
 
 def read_bytes(folder, code):
-    (folder / "a.png").write_bytes(__import__("base64").b64decode(code))
+    (folder / "a.png").write_bytes(base64.b64decode(code))
     return read_png(folder / "a.png")
 
 
@@ -228,11 +229,13 @@ def test_the_notebook_says_right_to_right_answers():
     assert verdicts(said) == {"right": 5, "not right": 0, "not done yet": 0, "another shape": 0}, said
     two, one = (int(n.replace(",", "")) for n in re.findall(r"256 channels in and out, +([\d,]+) parameters", said))
     assert two > 10 * one
-    missing, unexpected, odd = re.findall(r"^    (?:missing|unexpected|of another shape) +(.*)$", said, re.MULTILINE)
+    missing, unexpected, odd = re.findall(r"^    (?:missing|unexpected|with another shape) +(.*)$", said, re.MULTILINE)
     assert set(re.findall(r"\w+$", missing.replace(" ", "\n"), re.MULTILINE)) == {"num_batches_tracked"}
     assert (unexpected, odd) == ("epoch", "fc.weight fc.bias")
     assert "the same backbone: True" in said
     assert float(re.search(r"the scores differ by ([\d.e-]+) at most", said)[1]) < 1e-3
+    apart, together = (int(count) for count in re.findall(r"nodes, +(\d+) kernels", said))
+    assert together < apart * 2 / 3
     head, nothing = (int(percent) for percent in re.findall(r"(\d+)% of the held-out digits$", said, re.MULTILINE))
     assert head >= nothing + 5
     assert "LSTM              . . . X X X X X\n" in said

@@ -9,6 +9,7 @@ from jt_exercises.backbones.checks import (
     check_report,
 )
 from jt_exercises.backbones.foreign import foreign
+from jt_exercises.backbones.networks import folded, photographs
 
 __all__ = [
     "browse",
@@ -17,5 +18,7 @@ __all__ = [
     "check_fold",
     "check_new_head",
     "check_report",
+    "folded",
     "foreign",
+    "photographs",
 ]

@@ -37,14 +37,15 @@ RULES = (
     (" .tab>input:checked+span", "color:#fff;background:#0072b2"),
     (" .tab>input:focus-visible+span", "outline:2px solid #d55e00"),
     (" .panel", "display:none;position:relative;margin-top:8px;min-height:270px"),
-    (" .maps", "display:grid;grid-template-columns:repeat(4,48px);gap:6px;padding-left:min(400px,62%)"),
+    (" .maps", "display:grid;grid-template-columns:repeat(4,48px);gap:6px;padding:24px 0 0 min(400px,62%)"),
     (" .map", "display:block;height:36px;cursor:pointer"),
     (" img", "display:block;width:100%;height:100%;object-fit:fill;image-rendering:pixelated;border-radius:3px"),
     (" .map:has(:checked)", "outline:2px solid #d55e00;outline-offset:1px;border-radius:3px"),
     (" .map>:checked~img", "position:absolute;left:0;top:0;width:min(384px,58%);height:auto;aspect-ratio:4/3"),
     (" .map>b", "display:none"),
-    (" .map>:checked~b", "display:block;position:absolute;left:0;bottom:-20px;font-weight:400"),
-    (" p", "margin:26px 0 0"),
+    (" .map>:checked~b", "display:block;position:absolute;left:min(400px,62%);top:0;font-weight:400"),
+    (" .map:only-child:has(:checked)", "outline:0"),  # of a photograph there is one
+    (" p", "margin:24px 0 0"),
 )
 
 

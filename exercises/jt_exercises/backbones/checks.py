@@ -15,7 +15,7 @@ from jt_exercises.backbones.foreign import theirs
 from jt_exercises.verdict import NotDoneError, RefusedError, ask, exercise, short
 
 NEAR = 1e-4
-KINDS = ("missing", "unexpected", "of another shape")
+KINDS = ("missing", "unexpected", "with another shape")
 
 
 @exercise("1 residual blocks")

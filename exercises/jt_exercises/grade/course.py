@@ -66,6 +66,13 @@ COURSE: dict[str, dict[str, tuple[str, ...]]] = {
     "10_training": {
         "1 a step by hand": ("descend", "largest"),
     },
+    "11_backbones": {
+        "1 residual blocks": ("residual", "bottleneck"),
+        "2 the weights of strangers": ("rename", "report"),
+        "3 fold the batch norm": ("fold",),
+        "4 freeze, and train a new head": ("new_head",),
+        "5 attention": ("attention",),
+    },
     "13_many_ranks": {
         "1 pass a word on": ("pass_right",),
         "2 the ring": ("ring_allreduce",),

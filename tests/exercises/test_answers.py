@@ -10,7 +10,14 @@ The answers stand in the file of their notebook:
 
 import pytest
 
-from tests.exercises import test_03_fusion, test_04_kernels, test_05_roofline, test_06_matmul, test_07_convolution
+from tests.exercises import (
+    test_03_fusion,
+    test_04_kernels,
+    test_05_roofline,
+    test_06_matmul,
+    test_07_convolution,
+    test_09_neighbours,
+)
 from tests.exercises.answers import made
 
 NOTEBOOKS = {
@@ -19,6 +26,7 @@ NOTEBOOKS = {
     "05": test_05_roofline,
     "06": test_06_matmul,
     "07": test_07_convolution,
+    "09": test_09_neighbours,
 }
 RIGHT = [
     pytest.param(notebook.CHECKS[name], answer, id=f"{number}-{name}")

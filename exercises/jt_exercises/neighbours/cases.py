@@ -41,7 +41,8 @@ for i in prange(out_shape0):
         far = 0.0
         for a in range(in1_shape1):
             far += (@in0(i, a) - @in1(j, a)) ** 2
-        insert(best, out[i], far, j)
+        if far < best[-1]:
+            insert(best, out[i], far, j)
 """
 LOOK = """
 def look(best, index, query, points, order, begins, cell):
@@ -50,16 +51,16 @@ def look(best, index, query, points, order, begins, cell):
         far = 0.0
         for a in range(len(query)):
             far += (query[a] - points[j, a]) ** 2
-        insert(best, index, far, j)
+        if far < best[-1]:
+            insert(best, index, far, j)
 """
 INSERT = """
 def insert(best, index, far, j):
     place = len(best) - 1
-    if far < best[place]:
-        while place > 0 and best[place - 1] > far:
-            best[place], index[place] = best[place - 1], index[place - 1]
-            place -= 1
-        best[place], index[place] = far, j
+    while place > 0 and best[place - 1] > far:
+        best[place], index[place] = best[place - 1], index[place - 1]
+        place -= 1
+    best[place], index[place] = far, j
 """
 
 

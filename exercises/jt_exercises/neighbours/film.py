@@ -4,9 +4,9 @@
                              the arrow keys
 
 On the left each point is a button. The one that is picked is the query: an orange ring goes to all other points in
-turn, and blue lines lead to those that are in the list so far. On the right is the list: k rows, the nearest first, and below
-it how far away the point is that is looked at now. The film begins anew with each pick; who asked the system for less
-motion sees its end at once. It is HTML with an SVG in it, and no script, so that it also plays on a page.
+turn, and blue lines lead to those that are in the list so far. On the right is the list: k rows, the nearest first, and
+below it how far away the point is that is looked at now. The film begins anew with each pick; who asked the system for
+less motion sees its end at once. It is HTML with an SVG in it, and no script, so that it also plays on a page.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ STYLE = f"""
 .jtknn .w,.jtknn .s{{opacity:0}} .jtknn .w,.jtknn .k{{fill:none;stroke:{NEW};stroke-width:3}}
 .jtknn .t{{opacity:0;animation:jtknn-on 1s}} .jtknn .f{{animation:jtknn-off 0s}}
 @keyframes jtknn-on{{from,to{{opacity:1}}}} @keyframes jtknn-off{{from,to{{opacity:0}}}}
-@media (prefers-reduced-motion:reduce){{.jtknn .t,.jtknn .f,.jtknn .w,.jtknn .s,.jtknn .s text{{animation:none!important}}}}
+@media (prefers-reduced-motion:reduce){{
+  .jtknn .t,.jtknn .f,.jtknn .w,.jtknn .s,.jtknn .s text{{animation:none!important}}
+}}
 """
 _numbers = itertools.count()  # two films on one page are picked apart
 

@@ -154,11 +154,11 @@ def _group(query: int, points: np.ndarray, far: np.ndarray, stays: list[Stay], n
 
 
 def _buttons(points: np.ndarray, name: str) -> str:
-    """A button at each point."""
-    made = []
+    """A button at each point; the mark keeps its arrow keys from JupyterLab, which would go on to another cell."""
+    made, mark = [], 'data-lm-suppress-shortcuts="true"'
     for number, (x, y) in enumerate(map(_at, points)):
         place = f"left:{100 * x / WIDE:.2f}%;top:{100 * y / HIGH:.2f}%"
         on = " checked" * (number == 0)
         words = f'title="point {number}" aria-label="query: point {number}"'
-        made.append(f'<input type="radio" name="{name}" value="{number}" {words} style="{place}"{on}>')
+        made.append(f'<input type="radio" name="{name}" value="{number}" {words} {mark} style="{place}"{on}>')
     return "".join(made)

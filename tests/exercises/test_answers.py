@@ -16,6 +16,7 @@ from tests.exercises import (
     test_05_roofline,
     test_06_matmul,
     test_07_convolution,
+    test_09_neighbours,
     test_11_backbones,
 )
 from tests.exercises.answers import made
@@ -26,6 +27,7 @@ NOTEBOOKS = {
     "05": test_05_roofline,
     "06": test_06_matmul,
     "07": test_07_convolution,
+    "09": test_09_neighbours,
     "11": test_11_backbones,
 }
 RIGHT = [

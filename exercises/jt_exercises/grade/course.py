@@ -63,6 +63,13 @@ COURSE: dict[str, dict[str, tuple[str, ...]]] = {
         "5 a tuner that remembers": ("choose",),
         "6 the broken key": ("first", "second", "repaired"),
     },
+    "09_neighbours": {
+        "1 all distances": ("NEAREST",),
+        "2 a short list": ("INSERT",),
+        "3 the gradient of a gather": ("BACK",),
+        "4 a grid": ("RINGS",),
+        "5 the same answer": ("agrees",),
+    },
     "10_training": {
         "1 a step by hand": ("descend", "largest"),
     },

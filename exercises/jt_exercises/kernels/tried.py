@@ -66,16 +66,16 @@ class _Watched(np.ndarray[Any, Any]):
             self.seen.backwards = f"{self.name}[{', '.join(map(str, at))}]"
 
 
-def text_of(answer: Any, wanted: Sequence[str]) -> str:
+def text_of(answer: Any, wanted: Sequence[str], name: str = "kernel") -> str:
     """The text that an answer is, without the indentation that all its lines share.
 
-    NotDoneError if there is none yet; RefusedError if it is no Python that defines kernel(*wanted).
+    NotDoneError if there is none yet; RefusedError if it is no Python that defines name(*wanted).
     """
     if answer is None:
         raise NotDoneError
     if not isinstance(answer, str):
         raise RefusedError(
-            f'the answer is the text of a kernel, such as """def kernel(...): ...""", not {short(answer)}'
+            f'the answer is the text of a function, such as """def {name}(...): ...""", not {short(answer)}'
         )
     text = textwrap.dedent(answer).strip() + "\n"
     try:
@@ -84,8 +84,8 @@ def text_of(answer: Any, wanted: Sequence[str]) -> str:
         raise RefusedError(f"{_quoted(text, error.lineno)}{type(error).__name__}: {error.msg}") from error
     except (ValueError, MemoryError, RecursionError) as error:
         raise RefusedError(f"it cannot be read: {error}") from error
-    found = next((f for f in functions if f.name == "kernel"), None)
-    head = f"def kernel({', '.join(wanted)}):"
+    found = next((f for f in functions if f.name == name), None)
+    head = f"def {name}({', '.join(wanted)}):"
     if found is None:
         names = ", ".join(f"`def {f.name}`" for f in functions) or "no function"
         raise RefusedError(f"the text defines `{head}`; found {names}")
@@ -100,10 +100,10 @@ def _quoted(text: str, line: int | None) -> str:
     return f"in `{rows[line - 1].strip()}`: " if line and line <= len(rows) else ""
 
 
-def tried(text: str, lo: int, hi: int, arguments: Sequence[Any]) -> Seen:
-    """Run kernel(lo, hi, *arguments) as plain Python; the first array among them is an input, and cannot be written."""
+def tried(text: str, lo: int, hi: int, arguments: Sequence[Any], most: int = MOST) -> Seen:
+    """Run kernel(lo, hi, *arguments) as plain Python, so many lines long; the first array is an input, only read."""
     space: dict[str, Any] = {"__name__": "a kernel"}
-    seen, watch, before = Seen(), _Watch(MOST), sys.gettrace()
+    seen, watch, before = Seen(), _Watch(most), sys.gettrace()
     try:
         sys.settrace(watch.enter)
         exec(compile(text, FILE, "exec"), space)  # noqa: S102 - what it is for
@@ -112,7 +112,7 @@ def tried(text: str, lo: int, hi: int, arguments: Sequence[Any]) -> Seen:
             answer = kernel(lo, hi, *_all_watched(arguments, kernel.__code__.co_varnames[2:], seen))
     except Exception as error:
         sys.settrace(before)
-        raise RefusedError(_quoted(text, watch.line) + _in_words(error)) from error
+        raise RefusedError(_quoted(text, watch.line) + _in_words(error, most)) from error
     finally:
         sys.settrace(before)
     if answer is not None:
@@ -132,11 +132,11 @@ def _all_watched(arguments: Sequence[Any], names: Sequence[str], seen: Seen) -> 
     return watched
 
 
-def _in_words(error: Exception) -> str:
+def _in_words(error: Exception, most: int) -> str:
     if "read-only" in str(error):
         return "it changes an input. A kernel writes its output alone: others may read that array, too"
     if isinstance(error, _EndlessError):
-        return f"after {MOST:,} lines it has not come to an end. Does the condition of each `while` become false?"
+        return f"after {most:,} lines it has not come to an end. Does the condition of each `while` become false?"
     return f"{type(error).__name__}: {error}"
 
 

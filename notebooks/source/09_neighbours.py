@@ -181,6 +181,10 @@ if plain.passed and listed.passed:
 # Your body is also tried with `debug=True`, which runs it in Python and notes who touches which element. That is how it
 # finds a *race*: two rounds of a `prange` that write to the same element, or one that reads what another one writes.
 #
+# And what is it good for? Among other things, for points that push each other away. Once your gradient is right, the
+# cell measures how much closer than 0.08 points are to their 6 nearest, adds up the squares, and walks down the
+# gradient. **Predict** the picture on the right.
+#
 # <details><summary>A hint</summary> First set all of `out` to 0: it begins with arbitrary numbers. Then, for each `i`
 # and `r`, add `@dout(i, r, a)` to the row of `out` with the number `@in1(i, r)`. </details>
 # <details><summary>A second hint</summary> Over what may threads share the work? Not over the queries: two of them may
@@ -201,13 +205,6 @@ def gathered(points, index):
 
 given = check.check_back(BACK)
 print(given)
-
-# %% [markdown]
-# What is this good for? For points that push each other away, for example. For all points and their 6 nearest, the cell
-# below measures how much closer than 0.08 they are, adds up the squares, and walks down the gradient. **Predict** the
-# picture on the right.
-
-# %%
 if given.passed:
     places = cloud(200)
     start = places.numpy()

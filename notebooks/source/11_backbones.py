@@ -407,6 +407,7 @@ if verdict.passed:
     _, weights = attention(places[[32 * y + x for y, x in asked.values()]], places, places)
     figure, axes = plt.subplots(1, 4, figsize=(13, 2.8))
     axes[0].imshow(photos["china"])
+    axes[0].axis("off")
     for axis, (name, (y, x)), row in zip(axes[1:], asked.items(), weights.numpy(), strict=True):
         axes[0].plot(4 * x, 4 * y, "o", color="#d55e00", markeredgecolor="white")
         axes[0].text(4 * x + 4, 4 * y - 4, name, fontsize=8, bbox={"facecolor": "white", "pad": 1})

@@ -28,9 +28,9 @@ from jt_edu.variable.var import Var
 __all__ = [
     "LOG", "NanoString", "NanoVector", "all_equal", "arg_reduce", "binary", "broadcast_var", "clean", "debug_msg",
     "display_memory_info", "dump_all_graphs", "fetch", "fetch_sync", "finfo", "floor_int", "has_cuda", "iinfo",
-    "index_var", "liveness_info", "log_capture_scope", "make_module", "number_of_hold_vars", "number_of_lived_ops",
-    "number_of_lived_vars", "peek", "profile_scope", "reduce", "reindex", "reindex_reduce", "reindex_var", "start_grad",
-    "sync_all", "unary", "uncertain_shape",
+    "index_var", "liveness_info", "load_pth", "log_capture_scope", "make_module", "number_of_hold_vars",
+    "number_of_lived_ops", "number_of_lived_vars", "peek", "profile_scope", "reduce", "reindex", "reindex_reduce",
+    "reindex_var", "save_pth", "start_grad", "sync_all", "unary", "uncertain_shape",
 ]  # fmt: skip
 
 jt: Any = sys.modules["jt_edu"]  # the door, which looks here, and so is there
@@ -38,7 +38,7 @@ NanoVector: Any = tuple  # shapes are tuples here
 NanoString: Any = as_dtype
 _log = logging.getLogger("jt_edu")  # by default Python shows warnings and errors
 LOG = SimpleNamespace(i=_log.info, v=_log.debug, vv=_log.debug, vvv=_log.debug, w=_log.warning, e=_log.error)
-clean = jt.gc
+clean, load_pth, save_pth = jt.gc, jt.load, jt.save  # the suffix of a file says what it holds
 
 # jt.compiler and jt.compile_extern are this module, too: which hardware and libraries there are.
 has_cuda = has_rocm = has_acl = has_corex = is_debug = 0

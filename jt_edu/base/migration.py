@@ -185,7 +185,7 @@ _OF_VARS = (
 JITTORS = {name: f"jt_edu.jittor_names:{name}" for name in _OF_VARS.split()}  # names that a Var lacks, too
 _OF_JT = (
     "LOG NanoString NanoVector all_equal clean display_memory_info dump_all_graphs fetch finfo has_cuda iinfo "
-    "liveness_info log_capture_scope make_module "
+    "liveness_info load_pth save_pth log_capture_scope make_module "
     "number_of_hold_vars number_of_lived_ops number_of_lived_vars profile_scope reindex reindex_reduce start_grad "
     "sync_all"
 )

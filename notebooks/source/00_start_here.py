@@ -6,8 +6,8 @@
 # This framework looks like NumPy but works like a compiler. Here you follow one line of arithmetic from start to
 # finish: the line you write, a graph, a loop, numbers, and a gradient.
 #
-# Each section has the same three steps. **Predict**: say what will happen, aloud or on paper, before you run the cell.
-# **Run** it. **Look**: where your prediction was wrong, you have found something to learn.
+# Most sections have the same three steps. **Predict**: say what will happen, aloud or on paper, before you run the
+# cell. **Run** it. **Look**: where your prediction was wrong, you have found something to learn.
 
 # %%
 import time
@@ -46,8 +46,8 @@ print(f"\n{len(t.built)} nodes were built, {len(t.kernels)} kernels ran")
 y.graph()
 
 # %% [markdown]
-# Rounded boxes are arrays that already exist. The number 1 is a small chip beside the operator that reads it. The frame
-# around `multiply` and `y = add` shows a plan: both operators will run in **one** *kernel*, a function that the
+# Rounded boxes are arrays that already exist. The number 1 is a small label beside the operator that reads it. The
+# frame around `multiply` and `y = add` shows a plan: both operators will run in **one** *kernel*, a function that the
 # framework writes for you. A double outline marks what will be stored in memory. Point at anything to read more.
 #
 # ## 2. Asking for numbers
@@ -71,8 +71,8 @@ see.step_kernel(a * b + 1)
 #
 # The text above is the real source of the kernel: Python, written by the framework, compiled by numba (a compiler for
 # Python), and kept in a file on your disk. At the end of a line, a comment names its operator and the line of your code
-# that asked for it. One loop covers both axes, because they lie one after the other in memory. (`c0` is the 1; `lo` and
-# `hi` say where a thread's part of the loop begins and ends; `at(i0)` says that a counter is never negative, which
+# that asked for it. One loop covers both axes, because the rows lie one after the other in memory. (`c0` is the 1; `lo`
+# and `hi` say where a thread's part of the loop begins and ends; `at(i0)` says that a counter is never negative, which
 # makes compiled code faster.)
 #
 # Below it you can run the same kernel one line at a time: click it, then press `]` to go forward and `[` to go back.
@@ -108,7 +108,8 @@ jt.explain(z)
 # A loop like this spends most of its time reading and writing memory, and fusing saves much of that.
 # `jt.flags.fuse = False` gives each operator a kernel of its own, so that we can measure the difference.
 #
-# **Predict.** The next expression has 5 operators on 4 million numbers. How many times as fast is one loop as five?
+# **Predict.** The next expression has 5 operators on 4 million numbers. How many times as long do five loops take as
+# one?
 
 
 # %%
@@ -132,15 +133,17 @@ print(f"\n{apart[1] / fused[1]:.1f} times the bytes, {apart[0] / fused[0]:.1f} t
 
 # %% [markdown]
 # **Look.** One loop reads `x` once and writes the result once: 2 times 16 MB. Each of the five loops reads and writes
-# an array, and two of them read `x` as well: 12 times 16 MB. The arithmetic is the same. The time may grow by less than
-# six times: the processor can compute while it waits, and may keep the array in its *cache*, a small, fast memory.
+# an array, and two of them read `x` as well: 12 times 16 MB, which is six times as much. The arithmetic is the same.
+# The time may be less than six times as long: the processor can compute while it waits, and may keep the array in its
+# *cache*, a small, fast memory.
 #
 # ## 4. Another shape
 #
 # The first run of a new expression takes a moment: its kernel is compiled. (Only once; it is kept on disk for the
 # next time.)
 #
-# **Predict.** The next cell runs the same expression on five other shapes. How many kernels are compiled?
+# **Predict.** The next cell runs the expression of section 1, a product plus 1, on five shapes, four of them new. How
+# many kernels are compiled?
 
 # %%
 for shape in [(2, 3), (7,), (30, 40), (5, 6, 7), (1000, 1000)]:
@@ -151,12 +154,12 @@ for shape in [(2, 3), (7,), (30, 40), (5, 6, 7), (1000, 1000)]:
 
 # %% [markdown]
 # **Look.** Lengths are arguments of a kernel. Here each array is one unbroken block of memory, so one loop covers all
-# its axes. That is why these new shapes need no new kernel.
+# its axes. That is why the new shapes need no new kernel.
 #
 # ## 5. The gradient is more graph
 #
-# How much does the *loss*, here the sum of `a * b + 1`, change when one number of `a` changes a little? That is the
-# *gradient* with respect to `a`, and `jt.grad` returns it.
+# For each number of `a`: how much does the *loss*, here the sum of `a * b + 1`, change when that number changes a
+# little? These answers together are the *gradient* with respect to `a`, and `jt.grad` returns it.
 #
 # **Predict.** This gradient is an array that you have already seen. Which one? And does `jt.grad` compute it?
 
@@ -171,7 +174,7 @@ see.graph(loss, da)
 # %% [markdown]
 # **Look.** Nothing ran. On the way back from the loss, each operator added the nodes of its own derivative (dashed
 # outlines). They are ordinary nodes: they can be fused, run, and differentiated again. (`gather` reads by an index:
-# here each element of `a * b + 1` reads the same number, the 1 that is the gradient of the sum.)
+# here each element of the gradient of `a * b + 1` is read from the same number, the 1 that is the gradient of the sum.)
 #
 # The derivative of `a * b + 1` with respect to `a` is `b`. The next cell prints it. Below that, drag the slider (or
 # press `[` and `]`) to step through every value, down to the loss and back up to the gradients.

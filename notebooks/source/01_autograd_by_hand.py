@@ -92,7 +92,8 @@ print(f"\npush finds {a.grad:g}; the judge finds {slope(lambda v: v * 1 + v * 1,
 # Where paths join, gradients **add**. But a sum must be complete before it is passed on. We could pass on `dout`
 # instead of `node.grad`. The sums would be right, but the walk would follow every path separately.
 #
-# **Predict.** `x = x + x` runs 16 times. How many numbers are there, how many paths lead from the last to the first?
+# **Predict.** `x = x + x` runs 16 times. How many numbers are there, and how many paths lead from the last to the
+# first?
 
 
 # %%
@@ -113,8 +114,9 @@ for times in (4, 8, 12, 16):
 
 # %% [markdown]
 # **Look.** 16 additions make 17 numbers and 65,536 paths (2 to the power of 16), which is also the slope. There are
-# even more steps, because each visit to a number is one. The slopes are right, but four more additions take 16 times as
-# long. The way out is an **order**: visit each number once, and only after everything that was made *from* it.
+# even more steps, because each visit to a number counts as a step. The slopes are right, but four more additions take
+# 16 times as long. The way out is an **order**: visit each number once, and only after everything that was made *from*
+# it.
 #
 # ## 3. Exercise: backward, in order
 #
@@ -341,8 +343,9 @@ print(f"the second derivative of x³ at 2 is {curved.item():g}")
 #
 # Batch norm gives each column of `x` mean 0 and variance 1. (The 1e-5 avoids a division by 0.) On the way forward, each
 # step has a name. On the way back, you give each name a gradient, from the last to the first. The check shows the
-# largest difference from the framework's, and whether yours is *exact*, to the last bit. Two are done: compute the
-# other five from those above them. `centred` and `x` have **two** readers each, so `dcentred` and `dx` are sums.
+# largest difference from the framework's, and whether yours is *exact*, to the last bit. `dnormal` is random and stands
+# for whatever arrives from the rest of a network, and `dscale` is computed from it. Compute the other five from those
+# above them. `centred` and `x` have **two** readers each, so `dcentred` and `dx` are sums.
 #
 # <details><summary>A hint</summary> `centred` is read by `normal` and twice by `square`; `x` is read by `centred` and
 # by `mean`. `mean`, `variance` and `scale` have one number for each column: see section 6. </details>

@@ -201,7 +201,7 @@ for name, product in {"spelled out": spelled_out, "a @ b": lambda a, b: a @ b}.i
             best = min(best, time.perf_counter() - begin)
     calls = ", ".join(c for k in t.kernels for c in k.calls) or "a loop of ours"
     print(f"{name:<12} {t.peak / 1e6:6.1f} MB at most   {best * 1e3:7.2f} ms   {len(t.kernels)} kernel: {calls}")
-print(f"{'the product':<12} {500**3 * 4 / 1e6:6.1f} MB it would take to store a * b")
+print(f"{'the product':<12} {500**3 * 4 / 1e6:6.1f} MB it would take to store all n * m * p products")
 
 # %% [markdown]
 # **Look.** It is neither slow nor large: the framework recognised a matrix product by its *indices*, and gave it to
@@ -337,7 +337,7 @@ def gather_rows(table, words):
 
 
 def add_rows(rows, words, count):
-    """A table of `count` rows: row i of `rows` is added to its row words[i]."""
+    """A table of `count` rows: row i of `rows` is added to row words[i] of the table."""
     return None
 
 
@@ -362,9 +362,10 @@ jt.ops_table("matmul", "softmax", "conv2d", "max_pool2d", "cumsum", "sort", "whe
 
 # %% [markdown]
 # **Look** at the rows with an entry in the column `Code`. The three could build a running sum, but with n² additions
-# instead of n. A sort has to compare values with each other, and the *shape* of `jt.where(condition)` depends on them.
-# So these are kernels written by hand, with rules for their gradients where there is one. (*HostCall* is a call to
-# NumPy instead of a kernel.) `jt.ops_table()` lists every function.
+# instead of n. A sort has to compare values with each other, and even the *shape* of what `jt.where(condition)` returns
+# depends on how many values of `condition` are true. So these are kernels written by hand, with rules for their
+# gradients where there is one. (*HostCall* is a call to NumPy instead of a kernel.) `jt.ops_table()` lists every
+# function.
 #
 # ## 10. Break it
 #

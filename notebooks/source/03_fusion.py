@@ -32,7 +32,8 @@ def normal(*shape):
 # The next cell computes `(x * 2 + 1).abs()` for 16 million numbers (64 MB). With `fuse=False` each operator has a
 # kernel of its own.
 #
-# **Predict.** How many bytes are read and written with fusion, and without? How many times as long does it take then?
+# **Predict.** How many bytes are read and written with fusion, and without? How many times as long does it take
+# without?
 #
 # (`ratio` runs the two versions in turn, 15 times each, and compares their shortest CPU times.)
 
@@ -72,9 +73,9 @@ see.fusion((((points - points.mean(1, keepdims=True)) * 2).exp() @ weights).max(
 # %% [markdown]
 # ## Exercise 1: which kernel computes what?
 #
-# The expression below has six operators. **Predict** which of them share a kernel: give those the same number in
-# `kernel_of` (0, 1, ...). A hint: only one operator here needs whole arrays, and a sum can share a kernel with what
-# comes after it, which then gets a loop of its own.
+# The expression below has six operators, if the matrix product counts as one. **Predict** which of them share a kernel:
+# give those the same number in `kernel_of` (0, 1, ...). A hint: only one operator here needs whole arrays, and a sum
+# can share a kernel with what comes after it, which then gets a loop of its own.
 
 
 # %%
@@ -115,17 +116,18 @@ print(check.check_can_inline(can_inline))
 # %% [markdown]
 # ## Exercise 3: no kernel may wait for itself
 #
-# Suppose that `matmul` reads `scale`, and `add` reads both. For `scale` and `add` alone, nothing speaks against fusing.
-# But their kernel would need the result of `matmul`, and `matmul` needs `scale` from that kernel. Neither could run
-# first: that is a **cycle**. (`check.diamond` is this graph.)
+# Suppose that `matmul` reads `scale`, and `add` reads both. Taken by themselves, `scale` and `add` could be fused. But
+# their kernel would need the result of `matmul`, and `matmul` needs `scale` from that kernel. Neither could run first:
+# that is a **cycle**. (`check.diamond` is this graph.)
 #
 # Write `group`. It gets the names in order, what each reads, and the pairs that may be fused; it returns a group for
 # each name. Fuse pairs where that makes no cycle, until no pair is left that could still be fused. For the graph above
 # a right answer is `{"scale": 0, "matmul": 1, "add": 2}`. If `add` did not read `matmul`, `scale` and `add` would
 # share a group.
 #
-# <details><summary>A hint</summary> Begin with a group for each name. For each pair in two groups, copy your answer and
-# merge the two groups in the copy. Keep the copy if its groups can still run one after another. </details>
+# <details><summary>A hint</summary> Begin with a group for each name. For each pair whose two names are in different
+# groups, copy your answer and merge those groups in the copy. Keep the copy if its groups can still run one after
+# another. </details>
 # <details><summary>A second hint</summary> Can they run? Repeatedly remove every group that reads only from itself and
 # from removed groups. If some can never be removed, there is a cycle. </details>
 
@@ -171,13 +173,15 @@ print([d.reason for d in jt.explain(stored()).decisions if not d.fused])
 
 # %% [markdown]
 # **Look.** The second moves slightly fewer bytes, but is slower: the sines were computed a thousand times over. (Each
-# operator counts as one operation for each element. The last line weighs them: a `sin` or an `exp` costs as much as 8
-# multiplications, so the two cost 16.)
+# operator counts as one operation for each element. The reason in the last printed line counts by cost: a `sin` or an
+# `exp` costs as much as 8 multiplications, so the two cost 16.)
 #
 # ## Exercise 4: store a value, or compute it again?
 #
-# So there is a choice, and you can calculate which way is better. `readers` operators read a value. Return how many
-# seconds each way takes. Moving takes bytes / bandwidth, computing takes operations / peak, and the two do not overlap:
+# So there is a choice, and you can calculate which way is better. Suppose that a value is read by several operators;
+# `readers` says how many. `bandwidth` is how many bytes can be moved per second, and `peak` how many operations can be
+# done per second. Return how many seconds each way takes. Moving takes bytes / bandwidth, computing takes operations /
+# peak, and the two do not overlap:
 #
 # * *stored*: the inputs are read once and the work is done once; the value is written, and read by each reader;
 # * *again*: each reader reads the inputs and does the work.
@@ -205,7 +209,7 @@ print(check.check_store_or_recompute(seconds))
 #
 # <details><summary>A hint</summary> With `new = max(m, v)`, each `exp(v' - m)` in the sum has to become
 # `exp(v' - new)`. That is the same as multiplying the whole sum `s` by one factor. Which one? </details>
-# <details><summary>A second hint</summary> `-inf - (-inf)` is nan, so treat the case that `new` is still -inf
+# <details><summary>A second hint</summary> `-inf - (-inf)` is nan, so treat the case where `new` is still -inf
 # separately: there s is 0. `np.exp(-np.inf)` is 0. </details>
 
 
@@ -251,9 +255,9 @@ print(check.check_removed(removed))
 # %% [markdown]
 # ## Break it
 #
-# Somebody collects hidden values to look at them later. The result is the same; the price is not. **Predict** which of
-# the three figures will change, and by how much. Run, and say why the marked line changes them. How could you look at
-# the values without keeping them in memory?
+# Somebody collects hidden values to look at them later. The result is the same; the price is not. The cell prints the
+# number of kernels, the bytes moved and the new memory. **Predict** which of the three will change, and by how much.
+# Run, and say why the marked line changes them. How could you look at the values without keeping them in memory?
 
 # %%
 seen = []
@@ -274,5 +278,5 @@ for name, build in {"alone": three, "watched": lambda: watched(x)}.items():
 # computed: 64 MB more are written, and live as long as the list. Keep a small thing instead, such as
 # `seen.append(hidden.mean().item())`, or let the framework watch: `jt.trace(values=True)`. </details><br>
 #
-# **Before you close this page**: give one reason to store the value between two operators although they could be fused,
-# and one reason why it may have to be stored. In 04 you open a kernel, and change it.
+# **Before you close this page**: give one reason why it may be *better* to store the value between two operators
+# although they could be fused, and one reason why it may *have* to be stored. In 04 you open a kernel, and change it.

@@ -210,14 +210,17 @@ function put(element, children) {
 
 /**
  * What is redrawn or scrolled under a mouse that rests gets "enter" and "over" as if it were pointed at, and would take
- * back what a key just chose. Only a mouse that moved is told.
+ * back what a key just chose. After a key, only a mouse that moved is told.
  * @param {Element} element
  */
 export function deafToRest(element) {
-    let before = "";
+    let before = "", keyed = false;
     const place = (/** @type {any} */ { clientX, clientY }) => `${Math.floor(clientX)} ${Math.floor(clientY)}`;
-    element.addEventListener("mousemove", (event) => void (before = place(event)), true);
+    element.addEventListener("mousemove", (event) => { before = place(event); keyed = false; }, true);
+    element.addEventListener("keydown", () => { keyed = true; }, true);
     for (const name of ["pointerover", "pointerenter", "mouseover", "mouseenter"]) {
-        element.addEventListener(name, (event) => place(event) === before && event.stopImmediatePropagation(), true);
+        element.addEventListener(name, (event) => {
+            if (keyed && place(event) === before) event.stopImmediatePropagation();
+        }, true);
     }
 }

@@ -155,8 +155,9 @@ export function drawCurves(home, { run, arrivals }, call, net, moved) {
         plane.over.append(s("path", { class: look, d, ...data }, title));
     }
     const names = all.map((one, k) => entry(sample(styleOf(one.name, k), "M0 7h22", 22), one.name));
-    const legend = h("p", "jt-plot-legend", names, dots.length
-        ? entry(sample("jt-plot-dot", mark("diamond", 5, 7, 7)), moved ? "this run, worked out again" : "measured") : null);
+    const told = moved ? "this run, worked out again" : "measured";
+    const dot = dots.length ? entry(sample("jt-plot-dot", mark("diamond", 5, 7, 7)), told) : null;
+    const legend = h("p", "jt-plot-legend", names, dot);
     clear(home).append(named(words), plane.root, legend);
 }
 

@@ -69,43 +69,8 @@ def device(x: Var) -> str:  # noqa: ARG001 - the same for all
     return "cpu"
 
 
-class Name(str):
-    """The name of a Var, as a text; called, it is Jittor's `name()`: the text, or the Var under another name.
-
-    Example:
-        >>> w = ones(2).name("w")
-        >>> w.name, w.name()
-        ('w', 'w')
-    """
-
-    __slots__ = ("var",)
-    var: Var
-
-    def __call__(self, name: str | None = None) -> Any:
-        """The name as a text, or the Var under another name."""
-        if name is None:
-            return str(self)
-        self.var.name = name
-        return self.var
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return str, (str(self),)  # a copy is a text and nothing else
-
-
-def name(x: Var) -> Name:
-    """A name for pictures and messages.
-
-    Example:
-        >>> ones(2).name("w").name
-        'w'
-    """
-    found = Name(x._node.name)
-    found.var = x
-    return found
-
-
-for _name, _ask in (("size", size), ("device", device), ("name", name)):
-    setattr(Var, _name, property(_ask, vars(Var)[_name].fset if _name in vars(Var) else None))
+for _name, _ask in (("size", size), ("device", device)):
+    setattr(Var, _name, property(_ask))
 
 
 @method

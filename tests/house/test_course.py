@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import runpy
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -50,7 +51,9 @@ def test_a_learners_own_folders_are_listed_whatever_their_names(tmp_path):
 
 def listed(root, folder):
     """What JupyterLab shows there."""
-    return [page["name"] for page in asyncio.run(CourseFiles(root_dir=str(root)).get(folder))["content"]]
+    with ThreadPoolExecutor() as pool:  # where pages are driven, a loop is kept running in this thread
+        found = pool.submit(asyncio.run, CourseFiles(root_dir=str(root)).get(folder)).result()
+    return [page["name"] for page in found["content"]]
 
 
 def test_jupyterlab_says_where_it_is_and_no_more_unless_it_is_asked():

@@ -133,15 +133,6 @@ def test_a_dtype_that_is_called_casts():
     assert jt.int8(jt.array([1.7])).tolist() == [1]
 
 
-def test_a_name_is_a_text_and_sets_another_when_it_is_called():
-    x = jt.ones(2)
-
-    assert x.name("weight") is x
-    assert (x.name, x.name(), x.node.name, x.name.upper()) == ("weight", "weight", "weight", "WEIGHT")
-    x.name = "bias"
-    assert x.name == "bias"
-
-
 def test_counters_of_all_axes_come_as_a_tuple():
     assert [v.tolist() for v in jt.index((2, 2))] == [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
 

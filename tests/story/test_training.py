@@ -184,8 +184,15 @@ def test_a_step_is_planned_and_compiled_once(seed):
 
 
 def test_an_idle_parameter_is_named(seed):
+    class Both(nn.Module):
+        def __init__(self, net):
+            self.net, self.spare = net, nn.Linear(3, 3)
+
+        def execute(self, x):
+            return self.net(x)
+
     net, _, x, y = network(seed)
-    net.spare = nn.Linear(3, 3)
+    net = Both(net)
     optimizer = optim.SGD(net.parameters(), lr=0.1)
 
     with pytest.warns(UserWarning, match=r"does not depend on spare\.weight, spare\.bias"):

@@ -27,7 +27,7 @@ def test_a_helper_puts_the_kernels_of_a_plan_on_the_disk(steps):
     with jt.flag_scope(compile_processes=2):
         assert compile_processes.help_with(steps) == 1
 
-    assert compile_processes._helpers[0].wait(120) == 0
+    assert [helper.wait(120) for helper in compile_processes._helpers][-1] == 0  # others may have been there before
     numba = backends.get("numba")
     assert all(numba.has(step.source) for step in steps)
     assert not any(numba.compile(step.source).compiled for step in steps)  # it was on the disk

@@ -22,7 +22,7 @@ from jt_edu.base.dtypes import DType, as_dtype
 from jt_edu.base.errors import ArgumentError, UnknownNameError
 from jt_edu.ir.node import Node
 from jt_edu.lens.jittor_reports import log_capture_scope, profile_scope
-from jt_edu.nn import Module
+from jt_edu.nn.module import Module, peeked
 from jt_edu.variable.var import Var
 
 __all__ = [
@@ -167,10 +167,10 @@ def peek(value: Any) -> str:
 
     Example:
         >>> peek([jt.ones(2), {"a": 1}])
-        "[float32[2], {'a': 1}]"
+        "[float32[2,], {'a': 1}]"
     """
     if isinstance(value, Var):
-        return f"{value.dtype}[{','.join(map(str, value.shape))}]"
+        return peeked(value)
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key!r}: {peek(v)}" for key, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -184,7 +184,7 @@ def debug_msg(x: Any) -> str:
 
     Example:
         >>> debug_msg(jt.ones(2) * 3)
-        'float32[2] multiply pending'
+        'float32[2,] multiply pending'
     """
     return f"{peek(x)} {x.node.op.name}{' pending' if x.node.pending else ''}"
 

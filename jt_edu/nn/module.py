@@ -229,6 +229,16 @@ def _known_form(value: Any) -> None:
 CHECKS["module_repr"] = _known_form
 
 
+def peeked(x: Var) -> str:
+    """Only dtype and shape of a Var, as Jittor writes them.
+
+    Example:
+        >>> peeked(jt.ones(2, 3))
+        'float32[2,3,]'
+    """
+    return f"{x.dtype}[{''.join(f'{n},' for n in x.shape)}]"
+
+
 def as_in_jittor(module: Module) -> str:
     """How Jittor prints a module: what its arguments became, in order, or its parts.
 
@@ -247,7 +257,7 @@ def as_in_jittor(module: Module) -> str:
         return f"{name}({''.join(rows)}\n)"
     asked = [p.name for p in inspect.signature(type(module)).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     found = [getattr(module, argument, None) for argument in asked if argument != "padding_mode"]
-    texts = [f"{v.dtype}[{','.join(map(str, v.shape))},]" if isinstance(v, Var) else str(v) for v in found]
+    texts = [peeked(v) if isinstance(v, Var) else str(v) for v in found]
     return f"{name}({', '.join(texts + ['None'] * ('bias' in asked))})"
 
 

@@ -42,7 +42,7 @@ class Row(Module):
         vars(self)["layers"] = value
 
     def members(self) -> Iterator[tuple[str, Any]]:
-        """The parts of the row, and Vars that a subclass keeps beside them."""
+        """The parts of the row, and what else a subclass keeps beside them."""
         yield from ((name, part) for name, part in self._row_parts.items() if isinstance(part, (Module, Var)))
         yield from super().members()
 
@@ -81,11 +81,15 @@ class Row(Module):
 
     def __setattr__(self, name: str, value: Any) -> None:
         parts = vars(self).get("_row_parts")
-        if parts is not None and (name in parts or (isinstance(value, Module) and not hasattr(type(self), name))):
-            parts[name] = own(self)._checked(value)  # as in PyTorch, a module that a subclass keeps is one of the row
+        if parts is not None and (name in parts or own(self)._belongs(name, value)):
+            parts[name] = own(self)._checked(value)
             vars(self).pop(name, None)
         else:
             super().__setattr__(name, value)
+
+    def _belongs(self, name: str, value: Any) -> bool:
+        """Whether what a subclass keeps is a part, as in PyTorch: a module in a row of modules."""
+        return self.what == "modules" and isinstance(value, Module) and not hasattr(type(self), name)
 
     def __delattr__(self, name: str) -> None:
         if name in vars(self).get("_row_parts", {}):

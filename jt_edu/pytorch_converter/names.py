@@ -44,7 +44,6 @@ NAMES = {  # the same thing under another name
 }  # fmt: skip
 WITHOUT = {  # what has another meaning here, or none: what to do
     "torch.trace": "x.diagonal().sum(): jt.trace records what runs",
-    "torch.randint": "torch.randint(low, high, shape), with all three",
     "torch.jit": "leaving it out: jt.compile takes a whole step",
 }
 

@@ -84,6 +84,8 @@ CALLS = {
     "torch.jit.is_scripting": ("", "False"),
     "torch.jit.is_tracing": ("", "False"),
     "torch.jit.annotate": ("the_type, the_value", "the_value"),
+    "torch.randint": ("low, high, size", "jt.randint(low, high, size)"),  # low can be left out there
+    "torch.Tensor": ("data", "jt.float32(data)"),
     "torch.equal": ("input, other", "jt.equal(input, other).all().item()"),
 }
 IDLE = ("_log_api_usage_once", "torch.fx.wrap")  # torchvision counts its networks; FX does not look inside a function

@@ -65,6 +65,14 @@ def test_modules_that_a_subclass_of_a_row_keeps_are_parts_of_it(kind, torch):
         assert ours(x).tolist() == jt.relu(ours.fc(x)).tolist()
 
 
+def test_a_row_of_parameters_keeps_a_module_beside_them():
+    row = nn.ParameterList([jt.ones(2)])
+    row.head = nn.Linear(2, 1)
+
+    assert len(row) == 1
+    assert list(row.state_dict()) == ["0", "head.weight", "head.bias"]
+
+
 def test_rows_add_pop_and_lose_slices_like_lists():
     a, b, c = nn.ReLU(), nn.Tanh(), nn.Sigmoid()
     row = nn.ModuleList([a]) + nn.ModuleList([b, c])

@@ -17,13 +17,13 @@ import itertools
 import struct
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from jt_edu.draw.theme import SANS, mix, page_rules
+from jt_exercises.picture import Picture
 
 CHANNELS, SHADES = 24, 32  # shown of each layer; of the scale: more would make the page much larger
 DARK, MIDDLE, BRIGHT = (0, 34, 78), (124, 123, 120), (254, 232, 56)  # a scale that colour-blind people can read
@@ -49,21 +49,7 @@ RULES = (
 )
 
 
-@dataclass(frozen=True)
-class Page:
-    """A page for the notebook; as text, a table of layers."""
-
-    html: str
-    text: str
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def browse(pictures: Mapping[str, Mapping[str, Any]], channels: int = CHANNELS) -> Page:
+def browse(pictures: Mapping[str, Mapping[str, Any]], channels: int = CHANNELS) -> Picture:
     """A page to look at feature maps: for each picture the layers in order, each (c, h, w), or (h, w, 3) of bytes.
 
     Args:
@@ -93,7 +79,7 @@ def browse(pictures: Mapping[str, Mapping[str, Any]], channels: int = CHANNELS) 
     html = (
         f'<div class="{name}"><style>{style}</style>{tabs}{"".join(panels)}<p>Choose a picture, a layer, a channel.</p>'
     )
-    return Page(html + "</div>", _table(first))
+    return Picture(html + "</div>", _table(first))
 
 
 def _tabs(group: str, letter: str, what: str, names: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from jt_exercises.neighbours.cases import squared
+from jt_exercises.picture import Picture
 
 SIZE, EDGE, ROW, LEFT = 300, 16, 26, 350  # pixels: the cloud, its margin, a row of the list, where the list begins
 WIDE, HIGH = 560, SIZE + 2 * EDGE
@@ -46,20 +47,6 @@ _numbers = itertools.count()  # two films on one page are picked apart
 
 
 @dataclass(frozen=True)
-class Film:
-    """A picture that moves; as text, the neighbours of each point."""
-
-    html: str
-    text: str
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True)
 class Stay:
     """A point in a row of the list: from one look to another, or to the end."""
 
@@ -69,7 +56,7 @@ class Stay:
     end: int
 
 
-def film(points: Any, k: int = 4) -> Film:
+def film(points: Any, k: int = 4) -> Picture:
     """Show for each point of the unit square how the list of its k nearest others is filled.
 
     Example:
@@ -95,7 +82,7 @@ def film(points: Any, k: int = 4) -> Film:
     style = f"<style>{STYLE}{picked}{going}</style>"
     groups = [part for query in range(many) for part in _group(query, points, far[query], stays[query], name)]
     svg = f'<svg viewBox="0 0 {WIDE} {HIGH}" aria-hidden="true">{_still(points, k, name)}{"".join(groups)}</svg>'
-    return Film(f'{style}<div class="jtknn {name}">{_buttons(points, name)}{svg}</div>', text)
+    return Picture(f'{style}<div class="jtknn {name}">{_buttons(points, name)}{svg}</div>', text)
 
 
 def _still(points: np.ndarray, k: int, name: str) -> str:

@@ -2,6 +2,7 @@
 
     jt.mpi               this room; it is true for a program that is one of several ranks: if jt.mpi: ...
     jt.simulate(4)(f)    run f on four ranks of this process
+    help(jt.mpi.ops)     the collectives that have gradients
 
 See README.md in this folder for what stands where.
 """
@@ -10,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.base.did_you_mean import door, names_of
+from jt_edu.mpi import differentiable_collectives as ops
 from jt_edu.mpi.base.errors import *
 from jt_edu.mpi.differentiable_collectives import *
 from jt_edu.mpi.jittor_api import *
@@ -22,7 +24,7 @@ from jt_edu.mpi.trace.network import Network
 from jt_edu.mpi.trace.records import Record
 
 __all__ = [
-    "Faults", "Network", "Record", "flush", "model",
+    "Faults", "Network", "Record", "flush", "model", "ops",
     *names_of("jt_edu.mpi", "differentiable_collectives jittor_api"),
     *names_of("jt_edu.mpi.base", "errors"),
     *names_of("jt_edu.mpi.simulator", "threads"),

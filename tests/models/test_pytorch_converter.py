@@ -285,13 +285,6 @@ CLASSES = [
 ]
 
 
-@pytest.fixture
-def torchvision(torch, monkeypatch):
-    """The package; of a build for another build of torch, the layers can be imported without its compiled operators."""
-    monkeypatch.setattr(torch.library, "register_fake", lambda *_, **__: lambda function: function)
-    return pytest.importorskip("torchvision")
-
-
 def converted(path, torch, known):
     """All classes and functions of a file of torchvision, each converted from its source, and what it imports."""
     module = importlib.import_module(f"torchvision.{path}")

@@ -26,7 +26,7 @@ def _numbers(name, shape):
 
 
 def tensors(torch, state, dtype):
-    """A state for the twins, which may change it: tensors of a float dtype."""
+    """A state for networks of PyTorch, which may change it: tensors of a float dtype."""
     turned = {name: torch.from_numpy(array) for name, array in state.items()}
     return {name: t.to(dtype, copy=t.ndim < 2) if t.is_floating_point() else t.clone() for name, t in turned.items()}
 

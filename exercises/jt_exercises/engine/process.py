@@ -1,0 +1,250 @@
+"""Process: a learner's objects run beside us, so that none of them can hang, crash or bribe the one who judges.
+
+    with Forked([backward], seconds=20) as side:        a copy of this process, made when it is needed
+        (answer,) = side.handles
+        ask(answer, 3, 4)                               goes there, and comes back as plain values
+
+A fork has the learner's objects as they are, notebook and all, and nothing has to be pickled. It has so many seconds
+for each answer, so much memory, and is ended whatever it does. Where a system cannot fork, Here calls the objects in
+this process; values still become plain ones on the way.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import struct
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from jt_exercises.engine.wire import LONGEST, WireError, pack, unpack
+from jt_exercises.engine.worker import Worker, name_of
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+SECONDS = 20.0  # for one answer
+MEMORY = 4 << 30  # bytes of addresses that an answer may take besides what there is
+COPY = hasattr(os, "fork") and sys.platform != "darwin"  # macOS: its own libraries do not survive a fork
+
+
+class LostError(Exception):
+    """The process of an answer is gone; the message says why, in a learner's words."""
+
+
+class RaisedError(Exception):
+    """A learner's function raised an error."""
+
+    def __init__(self, kind: str, words: str, line: int, text: str) -> None:
+        super().__init__(words)
+        self.kind, self.words, self.line, self.text = kind, words, line, text
+
+
+@dataclass
+class Handle:
+    """An object of the other side: it can be called, and nothing else is known of it but its name."""
+
+    side: Side
+    number: int
+    name: str
+    calls: int = 0
+
+    def __call__(self, *arguments: Any, through: Callable[..., Any] | None = None) -> Any:
+        """What the object answers; `through`: a function of the course that is called there, with the object first."""
+        self.calls += 1
+        return self.side.call(self.number, arguments, through)
+
+
+@dataclass
+class Side:
+    """Where the objects are."""
+
+    objects: Sequence[Any]
+    functions: list[Callable[..., Any]] = field(default_factory=list)  # of ours, that the other side may call
+    calls: int = 0
+
+    def __post_init__(self) -> None:
+        self.handles = [Handle(self, k, name_of(value)) for k, value in enumerate(self.objects)]
+
+    def call(self, number: int, arguments: Sequence[Any], through: Callable[..., Any] | None) -> Any:
+        """One question, and its answer in plain values."""
+        self.calls += 1
+        place = f"{through.__module__}:{through.__qualname__}" if through else ""
+        reply = self.exchange(pack({"call": number, "arguments": tuple(arguments), "through": place}, self._keep))
+        while True:
+            found = unpack(reply, self._find)
+            if not isinstance(found, dict):
+                raise WireError("no answer of ours")
+            if "value" in found:
+                return found["value"]
+            if "raised" in found:
+                kind, words, line, text = found["raised"]
+                raise RaisedError(str(kind), str(words), int(line), str(text))
+            value = self.functions[found["back"]](*found["arguments"])
+            reply = self.exchange(pack({"value": value}, self._keep))
+
+    def _keep(self, value: Any) -> tuple[str, int]:
+        if isinstance(value, Handle):
+            return "ours", value.number
+        if not callable(value):
+            raise TypeError(f"an argument is a number, a text, an array or a function, not {value!r}")
+        self.functions.append(value)
+        return "theirs", len(self.functions) - 1
+
+    def _find(self, told: Any) -> Handle:
+        number, name = told
+        return Handle(self, int(number), str(name))
+
+    def exchange(self, message: bytes) -> bytes:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing is left behind."""
+
+
+class Here(Side):
+    """In this process: for a debugger, and where nothing can be forked. There is no limit."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._worker = Worker(list(self.objects), self._back)
+
+    def exchange(self, message: bytes) -> bytes:
+        return self._worker.answer(message)
+
+    def _back(self, message: bytes) -> bytes:
+        """A function of ours is called from within one of theirs."""
+        asked = unpack(message, self._find)
+        return pack({"value": self.functions[asked["back"]](*asked["arguments"])}, self._keep)
+
+
+@dataclass
+class Piped(Side):
+    """In a process at the other end of two pipes."""
+
+    seconds: float = SECONDS
+    pid: int = 0
+    reads: int = -1
+    writes: int = -1
+
+    def exchange(self, message: bytes) -> bytes:
+        until = time.monotonic() + self.seconds
+        try:
+            send(self.writes, message)
+            return receive(self.reads, until)
+        except TimeoutError:
+            raise LostError(f"it did not end within {self.seconds:g} s. Is there a loop that never ends?") from None
+        except (EOFError, BrokenPipeError):
+            raise LostError(self._how_it_ended()) from None
+
+    def _how_it_ended(self) -> str:
+        _, status = os.waitpid(self.pid, 0)
+        self.pid = 0
+        number = os.waitstatus_to_exitcode(status)
+        if number >= 0:
+            return "it ended Python"
+        name = signal.Signals(-number).name
+        return {"SIGKILL": "it was ended by the system: it took too much memory"}.get(
+            name, f"it ended Python with {name}: it read or wrote outside of its arrays"
+        )
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in (self.reads, self.writes):
+            with suppress(OSError):
+                os.close(file)
+        if self.pid:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+            with suppress(ChildProcessError):
+                os.waitpid(self.pid, 0)
+
+
+class Forked(Piped):
+    """In a copy of this process."""
+
+    def __enter__(self) -> Self:
+        (there, self.writes), (self.reads, here) = os.pipe(), os.pipe()
+        sys.stdout.flush()
+        self.pid = os.fork()
+        if self.pid:
+            os.close(there)
+            os.close(here)
+            with suppress(PermissionError, ProcessLookupError):  # whoever is first
+                os.setpgid(self.pid, self.pid)
+            return self
+        try:
+            os.setpgid(0, 0)
+            os.close(self.reads)
+            os.close(self.writes)
+            _limit()
+            serve(self.objects, there, here)
+        finally:
+            os._exit(0)
+
+
+def serve(objects: Sequence[Any], reads: int, writes: int) -> None:
+    """Answer until nobody asks any more."""
+
+    def exchange(message: bytes) -> bytes:
+        send(writes, message)
+        return receive(reads)
+
+    worker = Worker(list(objects), exchange)
+    with suppress(EOFError, BrokenPipeError):
+        while True:
+            answer = worker.answer(receive(reads))
+            sys.stdout.flush()
+            send(writes, answer)
+
+
+def _limit() -> None:
+    if resource is not None:
+        with open("/proc/self/statm") as file:  # noqa: PTH123 - of Linux, as whatever forks here
+            has = int(file.read().split()[0]) * resource.getpagesize()
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (has + MEMORY, has + MEMORY))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+# messages on a pipe: a length, then so many bytes
+
+
+def send(file: int, message: bytes) -> None:
+    data = memoryview(struct.pack("<Q", len(message)) + message)
+    while data:
+        data = data[os.write(file, data) :]
+
+
+def receive(file: int, until: float | None = None) -> bytes:
+    """The next message; EOFError where nobody writes any more, TimeoutError at a time of time.monotonic()."""
+    (size,) = struct.unpack("<Q", _read(file, 8, until))
+    if size > LONGEST:
+        raise WireError(f"an answer of more than {LONGEST >> 20} MB")
+    return _read(file, size, until)
+
+
+def _read(file: int, size: int, until: float | None) -> bytes:
+    found = bytearray()
+    while len(found) < size:
+        if until is not None and not select.select([file], [], [], max(0, until - time.monotonic()))[0]:
+            raise TimeoutError
+        part = os.read(file, min(size - len(found), 1 << 20))
+        if not part:
+            raise EOFError
+        found += part
+    return bytes(found)

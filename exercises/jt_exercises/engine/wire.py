@@ -1,0 +1,108 @@
+"""Wire: how do numbers, texts and arrays go from one process to another, and nothing else with them?
+
+    pack({"grad": x}, keep)  -->  bytes: a length, JSON, then each array as .npy   -->  unpack(data, find)
+
+What arrives is made anew of plain types, so no method of a learner's object comes along: not `__eq__`, nor a pickle's
+code. An object that is none of these stays where it is; `keep` gives it a number, and `find` makes a handle of it.
+Bytes that were not packed here raise WireError, whatever they are.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jt_edu import Var
+
+LONGEST = 64 << 20  # bytes of a message
+HEAD = 1000  # bytes of an array's own head
+KINDS = "biufcSU"  # of arrays: numbers and texts; an array of objects would be a pickle
+BASES = {bool: bool, int: int.__int__, float: float.__float__, str: str.__str__}  # of a subclass: its plain value
+LISTS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
+
+
+class WireError(Exception):
+    """A message is too long, or none of ours."""
+
+
+def pack(value: Any, keep: Callable[[Any], Any]) -> bytes:
+    """A message that means the value: at most 64 MB."""
+    arrays: list[bytes] = []
+    text = json.dumps(_told(value, arrays, keep)).encode()
+    parts = [struct.pack("<Q", len(text)), text]
+    for array in arrays:
+        parts += [struct.pack("<Q", len(array)), array]
+    if sum(map(len, parts)) > LONGEST:
+        raise WireError(f"an answer of more than {LONGEST >> 20} MB")
+    return b"".join(parts)
+
+
+def _told(value: Any, arrays: list[bytes], keep: Callable[[Any], Any]) -> Any:
+    """The value in JSON's words: whatever JSON has no word for is a dict of one entry."""
+    if value is None:
+        return None
+    for base, plain in BASES.items():
+        if isinstance(value, base):
+            return plain(value)
+    if isinstance(value, complex):
+        return {"complex": [float(value.real), float(value.imag)]}
+    if isinstance(value, Var):
+        value = value.numpy()
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in KINDS:
+        out = io.BytesIO()
+        np.save(out, np.asarray(value), allow_pickle=False)
+        arrays.append(out.getvalue())
+        return {"array": len(arrays) - 1}
+    for name, kind in LISTS.items():
+        if isinstance(value, kind):
+            return {name: [_told(v, arrays, keep) for v in kind.__iter__(value)]}
+    if isinstance(value, dict):
+        return {"dict": [[_told(v, arrays, keep) for v in pair] for pair in dict.items(value)]}
+    return {"kept": keep(value)}
+
+
+def unpack(data: bytes, find: Callable[[Any], Any]) -> Any:
+    """The value that a message means."""
+    try:
+        texts, at = [], 0
+        while at < len(data):
+            (size,) = struct.unpack_from("<Q", data, at)
+            if size > len(data) - at - 8:
+                raise WireError("a message that ends too early")
+            texts.append(data[at + 8 : at + 8 + size])
+            at += 8 + size
+        return _meant(json.loads(texts[0]), texts[1:], find)
+    except (ValueError, LookupError, TypeError, RecursionError, MemoryError, struct.error, SyntaxError) as error:
+        raise WireError(f"no message of ours ({type(error).__name__})") from None
+
+
+def _meant(told: Any, arrays: list[bytes], find: Callable[[Any], Any]) -> Any:
+    if not isinstance(told, dict):
+        if isinstance(told, list):
+            raise WireError("a list without its kind")
+        return told
+    ((name, inner),) = told.items()
+    if name in LISTS:
+        return LISTS[name](_meant(v, arrays, find) for v in inner)
+    if name == "dict":
+        return {_meant(k, arrays, find): _meant(v, arrays, find) for k, v in inner}
+    if name == "complex":
+        return complex(*inner)
+    return _array(arrays[inner]) if name == "array" else find(inner)
+
+
+def _array(data: bytes) -> np.ndarray:
+    """An array, whose head was read before anything is made of it: a head can claim any size."""
+    file = io.BytesIO(data)
+    np.lib.format.read_magic(file)
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file, HEAD)
+    body = data[file.tell() :]
+    if dtype.kind not in KINDS or math.prod(shape) * dtype.itemsize != len(body):
+        raise WireError("an array that is not what it says")
+    return np.frombuffer(body, dtype).reshape(shape, order="F" if fortran else "C").copy()

@@ -13,7 +13,7 @@ from tests.models.test_names import TORCHVISION
 from tests.models.things import far_apart, image, loaded, scores, tensors
 
 MODEL = 1e-4  # of the largest score; single precision through a hundred layers gives about 1e-6
-GRADIENT = 1e-8  # of the largest of a parameter
+GRADIENT = 1e-6  # of the largest of a parameter; the slope of PyTorch's hardsigmoid is 1/6 in single precision
 SIZES = {"alexnet": (71, 66), "squeezenet1_0": (33, 50), "squeezenet1_1": (47, 34), "inception_v3": (96, 101)}
 MORE = {"googlenet, transformed": {"transform_input": True}, "inception_v3, transformed": {"transform_input": True}}
 

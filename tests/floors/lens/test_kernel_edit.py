@@ -18,6 +18,7 @@ from jt_edu.lens.kernel_edit import Edit, find, renumbered
 from jt_edu.lens.sandbox import Refused
 from jt_edu.lens.verify_edit import FILLS, STATM, _compare
 from tests.floors.trials import Here, Unlimited
+from tests.patience import LONG
 
 FOREVER = "                while t0 == t0:\n                    t1 = t1 + t0"
 
@@ -37,6 +38,7 @@ def apart():
 def tried(request, monkeypatch):
     if "apart" not in request.fixturenames:
         monkeypatch.setattr(edit_process, "_Process", Here)
+    monkeypatch.setattr(edit_process, "QUIET", 2 * LONG)  # other tests may have the cores
 
 
 @pytest.fixture

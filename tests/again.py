@@ -22,7 +22,8 @@ PATIENCE = 900  # seconds that all of them together may take
 MARKS = frozenset({"browser", "mpi", "node", "processes"})
 PLACES = (  # below tests/: what gets the mark "processes"
     "bench/test_suites.py", "data/test_workers.py", "distributed/", "exercises/", "floors/runtime/test_interrupts.py",
-    "floors/codegen/test_cut_loops.py", "floors/runtime/test_threads.py", "house/test_headless.py", "ranks/",
+    "floors/codegen/test_cut_loops.py", "floors/lens/test_compile_processes.py", "floors/lens/test_kernel_edit.py",
+    "floors/runtime/test_threads.py", "house/test_headless.py", "ranks/",
     "story/test_course_answers.py", "story/test_notebooks.py",
 )  # fmt: skip
 

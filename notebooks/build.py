@@ -8,6 +8,8 @@ top of a cell stands there as a comment, `# %%ranks 4`, so that the file is Pyth
 format too. The same source always gives the same bytes: no outputs, no counters, and ids made of the number of the
 cell.
 
+`# %% exercise 01.3` stands for the cells of an exercise, which are made from its folder in exercises/jt_exercises.
+
 Three things are written for the reader, so that no source has to repeat them: what is folded away stands between empty
 lines, as Markdown inside of HTML must; remarks for a linter are left out; and each notebook links to its neighbours.
 """
@@ -19,6 +21,8 @@ from pathlib import Path
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from jt_exercises.author.masters import expanded
 
 FOLDER = Path(__file__).resolve().parent
 METADATA = {
@@ -71,7 +75,7 @@ def _reason(found: re.Match[str]) -> str:
 
 def made() -> dict[Path, str]:
     """Each notebook of the course, in order, and the text that its file must have."""
-    texts = {target: source.read_text(encoding="utf-8") for source, target in pairs()}
+    texts = {target: expanded(source.read_text(encoding="utf-8")) for source, target in pairs()}
     links = [f"[{TITLE.search(text)[1]}]({target.name})" for target, text in texts.items()]
     neighbours = zip(["", *links], [*links[1:], ""], strict=False)
     return {target: notebook_text(text, *two) for (target, text), two in zip(texts.items(), neighbours, strict=True)}

@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import functools
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 from jt_edu.base.plural import singular
+from jt_exercises.process import Handle, LostError, RaisedError
 
 SHORT = 120  # letters of an argument or an answer
 WIDE = 76  # letters of a line; in a narrow page longer ones would be cut inside a word
@@ -28,16 +31,36 @@ class NotDoneError(Exception):
 
 
 class RefusedError(Exception):
-    """The answer is not right; the message says what was asked, what came, and where to look."""
+    """The answer is not right; the message says what was asked, what came, and where to look.
+
+    `got` and `expected`, numbers or arrays, are shown side by side.
+    """
+
+    def __init__(self, words: str, got: Any = None, expected: Any = None) -> None:
+        super().__init__(words)
+        self.got, self.expected = got, expected
+
+
+class YourTurn(NotImplementedError):  # noqa: N818 - a gap that nobody has filled is no error
+    """Stands in a gap; the message says what is to be written there.
+
+    Example:
+        >>> YourTurn("hand each number its share")
+        YourTurn('hand each number its share')
+    """
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check found: `passed` is None where nothing was tried."""
+    """What a check found: `passed` is None where nothing was tried; `right` of `of` parts are right."""
 
     name: str
     passed: bool | None
     words: str = ""
+    right: int = 0
+    of: int = 1
+    got: Any = None
+    expected: Any = None
 
     def __repr__(self) -> str:
         said = {True: "right", False: "not right", None: "not done yet"}[self.passed]
@@ -55,26 +78,56 @@ def _rows(line: str) -> list[str]:
 
 
 heard: list[Verdict] = []  # what was said in this process, for those who grade
+Parts = list[tuple[str, NotDoneError | RefusedError | None]]
+_parts: ContextVar[Parts | None] = ContextVar("parts", default=None)
+
+
+@contextmanager
+def part(name: str) -> Iterator[None]:
+    """A part of an exercise that counts for itself: where it is not right, the others are still looked at."""
+    found = _parts.get()
+    try:
+        yield
+    except (NotDoneError, RefusedError) as error:
+        if found is None:
+            raise
+        found.append((name, error))
+    else:
+        if found is not None:
+            found.append((name, None))
+
+
+def judged(name: str, check: Callable[[], str]) -> Verdict:
+    """What a check finds: it returns a sentence, or raises one of the errors above. Whatever else it raises is told."""
+    parts: Parts = []
+    token = _parts.set(parts)
+    try:
+        words = check()
+    except (NotDoneError, RefusedError) as error:
+        parts.append(("", error))
+    except Exception as error:  # noqa: BLE001 - such as comparing a text with a number: the notebook goes on
+        found = f"{type(error).__name__}: {error}"
+        parts.append(("", RefusedError(f"the answer is of a kind that cannot be judged ({short(found)})")))
+    finally:
+        _parts.reset(token)
+    right, of = sum(error is None for _, error in parts), max(1, len(parts))
+    wrong = [(at, error) for at, error in parts if error is not None]
+    if not wrong:
+        return Verdict(name, True, singular(words), of, of)
+    refused = [(at, error) for at, error in wrong if isinstance(error, RefusedError)]
+    at, first = (refused or wrong)[0]
+    words = (f"{at}: " if at and str(first) else at) + str(first)
+    shown = (first.got, first.expected) if isinstance(first, RefusedError) else (None, None)
+    return Verdict(name, False if refused or right else None, singular(words), right, of, *shown)
 
 
 def exercise(name: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]]:
     """Make a check of a function that raises one of the two errors above, and returns a sentence where all is well."""
 
     def decorate(function: Callable[..., str]) -> Callable[..., Verdict]:
-        def judge(*answers: Any, **more: Any) -> Verdict:
-            try:
-                return Verdict(name, True, singular(function(*answers, **more)))
-            except NotDoneError as nothing:
-                return Verdict(name, None, singular(str(nothing)))
-            except RefusedError as refused:
-                return Verdict(name, False, singular(str(refused)))
-            except Exception as error:  # noqa: BLE001 - such as comparing a text with a number: the notebook goes on
-                found = f"{type(error).__name__}: {error}"
-                return Verdict(name, False, f"the answer is of a kind that cannot be judged ({short(found)})")
-
         @functools.wraps(function)
         def check(*answers: Any, **more: Any) -> Verdict:
-            heard.append(judge(*answers, **more))
+            heard.append(judged(name, functools.partial(function, *answers, **more)))
             return heard[-1]
 
         return check
@@ -82,23 +135,47 @@ def exercise(name: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]
     return decorate
 
 
-def ask(function: Callable[..., Any], *arguments: Any, case: str = "", name: str = "") -> Any:
-    """What a learner's function answers; `case` names the arguments where they are long, `name` the function."""
+def ask(
+    function: Callable[..., Any],
+    *arguments: Any,
+    case: str = "",
+    name: str = "",
+    through: Callable[..., Any] | None = None,
+) -> Any:
+    """What a learner's function answers; `case` names the arguments where they are long, `name` the function.
+
+    `through(function, *arguments)` calls it, where more has to happen beside the function than one call.
+    """
     if not callable(function):
         raise RefusedError(f"this exercise takes a function, not {short(function)}")
     try:
-        answer = function(*arguments)
+        if through is None:
+            answer = function(*arguments)
+        elif isinstance(function, Handle):
+            answer = function.through(through, *arguments)
+        else:
+            answer = through(function, *arguments)
     except (NotDoneError, RefusedError):
         raise
-    except NotImplementedError:
-        raise NotDoneError from None
     except Exception as error:
+        if isinstance(error, NotImplementedError) or getattr(error, "kind", "") == "NotImplementedError":
+            raise NotDoneError(str(error)) from None
         called = name or getattr(function, "__name__", "your function")
         shown = case or ", ".join(map(short, arguments))
-        raise RefusedError(f"{called}({shown}) stopped with {type(error).__name__}: {error}") from error
+        raise RefusedError(f"{called}({shown}) {_how(error)}") from error
     if answer is None:
         raise NotDoneError("" if _is_empty(function) else "it returns None: is a `return` missing?")
     return answer
+
+
+def _how(error: Exception) -> str:
+    """How a call ended, in words."""
+    if isinstance(error, LostError):
+        return str(error)
+    if isinstance(error, RaisedError):
+        at = f", in line {error.line}: `{error.text}`" if error.text else ""
+        return f"stopped with {error.kind}: {error}{at}"
+    return f"stopped with {type(error).__name__}: {error}"
 
 
 def _is_empty(function: Callable[..., Any]) -> bool:

@@ -189,10 +189,9 @@ class Fuser:
                 self._store(source, "reshape", "a reshape behind a view would need divisions for every element")
             return
         used = [k for k in counters_of(*op.where) if op.shape[k] != 1]
-        outer = op.shape[: max(used) + 1] if used else ()
-        times = math.prod(outer) / max(math.prod(source.shape), 1)
-        if op.name == "broadcast" and 1 in outer:  # a batch of one is computed as those of two are, by their kernels
-            times = max(times, 2)
+        outer = op.shape[: max(used, default=-1) + 1]
+        alone = op.name == "broadcast" and 1 in outer  # a batch of one is computed as one of two, by the same kernels
+        times = max(math.prod(outer) / max(math.prod(source.shape), 1), 2 * alone)
         work = sum(n.op.weight for n in mine if isinstance(n.op, Elementwise))
         work += sum(GUARDED for n in mine if isinstance(n.op, Reindex) and (n.op.guards or n.op.valid is not None))
         if times > 1 and work > CHEAP and all(r not in self.contractions for r in self.readers[node]):

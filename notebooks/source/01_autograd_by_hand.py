@@ -117,53 +117,8 @@ for times in (4, 8, 12, 16):
 # even more steps, because each visit to a number counts as a step. The slopes are right, but four more additions take
 # 16 times as long. The way out is an **order**: visit each number once, and only after everything that was made *from*
 # it.
-#
-# ## 3. Exercise: backward, in order
-#
-# Fill in `backward`. `order` holds `y` and every number that `y` was made from, each after its inputs. So the *last*
-# one is `y` itself. (`made_before` uses a stack, because Python would stop a recursion that is 10,000 calls deep.)
-#
-# <details><summary>A hint</summary> Walk through the list from its end. When a number's turn comes, its `grad` is
-# complete: hand `grad * local` to each number it came from. </details>
-# <details><summary>A second hint</summary> Two nested loops: `for node in reversed(order)` and
-# `for before, local in node.came_from`. What does the inner one change? </details>
 
-
-# %%
-def made_before(y):
-    """`y` and every number it was made from, each after those it came from."""
-    order, seen, waiting = [], set(), [(y, False)]
-    while waiting:
-        node, done = waiting.pop()
-        if done:
-            order.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            waiting.append((node, True))
-            waiting += [(before, False) for before, _ in node.came_from]
-    return order
-
-
-def backward(y, order):
-    """Give each number in `order` its gradient; that of y is 1."""
-    y.grad = 1.0
-
-
-a, b = Number(3.0), Number(-2.0)
-c = a * b
-y = c * c + a * c + c
-order = made_before(y)
-backward(y, order)
-begun = any(node.grad for node in order[:-1])  # did a number before y receive anything?
-tell("dy/da", a.grad if begun else None, slope(lambda v: (v * -2) ** 2 + v * (v * -2) + v * -2, 3.0))
-tell("dy/db", b.grad if begun else None, slope(lambda v: (3 * v) ** 2 + 3 * (3 * v) + 3 * v, -2.0))
-
-first = x = Number(1.0)
-for _ in range(1000):
-    x = x * Number(1.001) + first * Number(0.001)
-backward(x, made_before(x))
-tell("a thousand steps", first.grad if begun else None, slope(lambda v: v * (2 * 1.001**1000 - 1), 1.0))
-
+# %% exercise 01.3
 # %% [markdown]
 # ## 4. The same, in the framework
 #

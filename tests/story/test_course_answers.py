@@ -12,12 +12,13 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.mpi import run_ranks
+from jt_exercises.author.masters import expanded
 from tests.house.test_notebooks import FOLDER, build
 
 mpl.use("Agg")
+GAP = '    raise YourTurn("hand each number\'s share to those it came from")\n'
 AUTOGRAD = {
-    "    y.grad = 1.0\n": """    y.grad = 1.0
-    for node in reversed(order):
+    GAP: """    for node in reversed(order):
         for before, local in node.came_from:
             before.grad += node.grad * local
 """,
@@ -42,8 +43,7 @@ AUTOGRAD = {
 }
 WRONG_AUTOGRAD = {
     **AUTOGRAD,
-    "    y.grad = 1.0\n": """    y.grad = 1.0
-    for node in order:
+    GAP: """    for node in order:
         for before, local in node.came_from:
             before.grad += node.grad * local
 """,
@@ -197,7 +197,7 @@ WRONG_TOGETHER = {
 
 def run(name, answers):
     """What the cells of a notebook print when its gaps are filled; those for ranks are left out."""
-    text = (FOLDER / "source" / f"{name}.py").read_text(encoding="utf-8")
+    text = expanded((FOLDER / "source" / f"{name}.py").read_text(encoding="utf-8"))
     for gap, answer in answers.items():
         assert text.count(gap) == 1, f"{gap!r} is there {text.count(gap)} times"
         text = text.replace(gap, answer)
@@ -229,14 +229,14 @@ def _seeded():
 def test_autograd_by_hand_says_right_to_right_answers():
     found = verdicts(said := run("01_autograd_by_hand", AUTOGRAD))
 
-    assert found == {"right": 3 + 6 + 5 + 1 + 7, "not right": 0, "not done yet": 0, "another shape": 0}, said
+    assert found == {"right": 1 + 6 + 5 + 1 + 7, "not right": 0, "not done yet": 0, "another shape": 0}, said
     assert "a gradient arrives: [[" in said
 
 
 def test_autograd_by_hand_says_nothing_of_the_kind_to_an_empty_page():
     found = verdicts(said := untouched("01_autograd_by_hand"))
 
-    assert (found["right"], found["not done yet"]) == (2 + 2, 3 + 4 + 5 + 1 + 5), said
+    assert (found["right"], found["not done yet"]) == (2 + 2, 1 + 4 + 5 + 1 + 5), said
     assert "dy/da 10.0   dy/db -24.0\nfrom short_grad: 10.0 -24.0\n" in said
     assert "GradientError" in said
 
@@ -244,7 +244,7 @@ def test_autograd_by_hand_says_nothing_of_the_kind_to_an_empty_page():
 def test_autograd_by_hand_says_what_is_wrong_with_wrong_answers():
     found = verdicts(said := run("01_autograd_by_hand", WRONG_AUTOGRAD))
 
-    assert found["not right"] == 3 + 2 + 1 + 1, said
+    assert found["not right"] == 1 + 2 + 1 + 1, said
     assert "3 of 4 are caught" in said
     assert "GradientError" in said
 

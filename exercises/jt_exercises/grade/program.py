@@ -107,7 +107,8 @@ def judging_cells(given: Sequence[Statement]) -> list[str]:
 
 def _judging(given: Sequence[Statement]) -> list[Statement]:
     """What calls a check, or tells, or calls a function of the notebook that tells."""
-    tells = {"tell"} | {s.node.name for s in given if isinstance(s.node, ast.FunctionDef) and "tell" in s.reads}
+    tells = {"tell", "check"}
+    tells |= {s.node.name for s in given if isinstance(s.node, ast.FunctionDef) and "tell" in s.reads}
     return [s for s in given if not isinstance(s.node, ast.FunctionDef) and _calls(s.node, tells)]
 
 

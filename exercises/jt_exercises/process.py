@@ -1,8 +1,8 @@
 """Process: a learner's objects run beside us, so that none of them can hang, crash or bribe the one who judges.
 
-    with Forked([backward], seconds=20) as side:        a copy of this process, made when it is needed
-        (answer,) = side.handles
-        ask(answer, 3, 4)                               goes there, and comes back as plain values
+    with Forked([backward], seconds=20) as side:     a copy of this process
+        (answer,) = side.answers()                   a handle of the function
+        answer(3, 4)                                 goes there, and comes back as plain values
 
 A fork has the learner's objects as they are, notebook and all, and nothing has to be pickled. It has so many seconds
 for each answer, so much memory, and is ended whatever it does. Where a system cannot fork, Here calls the objects in
@@ -11,6 +11,7 @@ this process; values still become plain ones on the way.
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import select
 import signal
@@ -23,8 +24,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from jt_exercises.engine.wire import LONGEST, WireError, pack, unpack
-from jt_exercises.engine.worker import Worker, name_of
+from jt_exercises.wire import LONGEST, WireError, pack, unpack
+from jt_exercises.worker import Worker, itself
 
 try:
     import resource
@@ -55,12 +56,18 @@ class Handle:
     side: Side
     number: int
     name: str
-    calls: int = 0
 
-    def __call__(self, *arguments: Any, through: Callable[..., Any] | None = None) -> Any:
-        """What the object answers; `through`: a function of the course that is called there, with the object first."""
-        self.calls += 1
-        return self.side.call(self.number, arguments, through)
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __call__(self, *arguments: Any) -> Any:
+        """What the object answers."""
+        return self.side.call(self.number, arguments)
+
+    def through(self, probe: Callable[..., Any], *arguments: Any) -> Any:
+        """What a function of the course answers that is called there, with the object first."""
+        return self.side.call(self.number, arguments, probe)
 
 
 @dataclass
@@ -71,12 +78,13 @@ class Side:
     functions: list[Callable[..., Any]] = field(default_factory=list)  # of ours, that the other side may call
     calls: int = 0
 
-    def __post_init__(self) -> None:
-        self.handles = [Handle(self, k, name_of(value)) for k, value in enumerate(self.objects)]
+    def answers(self) -> list[Any]:
+        """The objects: a handle of each function, and plain values of all others."""
+        return [self.call(k, (), itself) for k in range(len(self.objects))]
 
-    def call(self, number: int, arguments: Sequence[Any], through: Callable[..., Any] | None) -> Any:
+    def call(self, number: int, arguments: Sequence[Any], through: Callable[..., Any] | None = None) -> Any:
         """One question, and its answer in plain values."""
-        self.calls += 1
+        self.calls += through is not itself
         place = f"{through.__module__}:{through.__qualname__}" if through else ""
         reply = self.exchange(pack({"call": number, "arguments": tuple(arguments), "through": place}, self._keep))
         while True:
@@ -104,6 +112,7 @@ class Side:
         return Handle(self, int(number), str(name))
 
     def exchange(self, message: bytes) -> bytes:
+        """Send a message there, and wait for the answer."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -115,14 +124,15 @@ class Side:
         """Nothing is left behind."""
 
 
+@dataclass
 class Here(Side):
     """In this process: for a debugger, and where nothing can be forked. There is no limit."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         self._worker = Worker(list(self.objects), self._back)
 
     def exchange(self, message: bytes) -> bytes:
+        """Ask the worker."""
         return self._worker.answer(message)
 
     def _back(self, message: bytes) -> bytes:
@@ -141,6 +151,7 @@ class Piped(Side):
     writes: int = -1
 
     def exchange(self, message: bytes) -> bytes:
+        """LostError where no answer comes in time, or no more will come."""
         until = time.monotonic() + self.seconds
         try:
             send(self.writes, message)
@@ -191,6 +202,7 @@ class Forked(Piped):
             os.setpgid(0, 0)
             os.close(self.reads)
             os.close(self.writes)
+            faulthandler.disable()  # a crash is told in a sentence, and not by our frames
             _limit()
             serve(self.objects, there, here)
         finally:
@@ -225,6 +237,7 @@ def _limit() -> None:
 
 
 def send(file: int, message: bytes) -> None:
+    """Write a message."""
     data = memoryview(struct.pack("<Q", len(message)) + message)
     while data:
         data = data[os.write(file, data) :]

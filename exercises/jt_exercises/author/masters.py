@@ -1,0 +1,102 @@
+"""Masters: one text holds the statement of an exercise, its gap and its solution.
+
+    # %% [markdown]
+    # ## 3. Exercise: backward, in order ...
+    # %%
+    def backward(y, order):
+        # BEGIN SOLUTION hand each number's share to those it came from
+        ...                                                                  a learner sees: raise YourTurn("hand ...")
+        # END SOLUTION
+    check("01.3", backward)
+
+Beside solution.py lies wrong.toml: mistakes by name, each an edit of the solution, and what the check says of it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from jt_exercises.exercise import ROOMS, of_room
+
+HOME = Path(__file__).resolve().parents[1]
+GAP = re.compile(r"^( *)# BEGIN SOLUTION ?(.*)\n((?:.*\n)*?) *# END SOLUTION\n", re.MULTILINE)
+MARKER = re.compile(r"# (?:BEGIN|END) SOLUTION")
+
+
+class MasterError(Exception):
+    """A master cannot be used; the message names the file, and what is wrong in it."""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A mistake that learners make: the whole text with it, and what the check must say."""
+
+    name: str
+    text: str
+    says: str
+
+
+@dataclass(frozen=True)
+class Master:
+    """The folder of one exercise, as its author sees it."""
+
+    number: str
+    folder: Path
+
+    @property
+    def text(self) -> str:
+        """The statement, the gap and the solution."""
+        text = (self.folder / "solution.py").read_text(encoding="utf-8")
+        return text[max(0, text.find("# %%")) :]
+
+    def _with(self, gap: str) -> str:
+        found = GAP.sub(gap, self.text)
+        if found == self.text or MARKER.search(found):
+            raise MasterError(f"{self.folder / 'solution.py'}: each BEGIN SOLUTION needs an END SOLUTION, and one of "
+                              "both must be there")  # fmt: skip
+        return found
+
+    @property
+    def stub(self) -> str:
+        """What a learner gets."""
+        return self._with(r'\1raise YourTurn("\2")\n')
+
+    @property
+    def solved(self) -> str:
+        """With the solution in the gap."""
+        return self._with(r"\3")
+
+    def wrong(self) -> list[Wrong]:
+        """The solution with each of the known mistakes."""
+        path, found = self.folder / "wrong.toml", []
+        for name, edit in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            if (count := self.solved.count(edit["old"])) != 1:
+                raise MasterError(f"{path}, {name}: {edit['old']!r} is in the solution {count} times; once is needed")
+            found.append(Wrong(name, self.solved.replace(edit["old"], edit["new"]), edit["says"]))
+        return found
+
+
+def masters() -> list[Master]:
+    """Of every exercise, in order."""
+    return [
+        Master(e.number, HOME / room / name)
+        for notebook, (room, names) in ROOMS.items()
+        for e, name in zip(of_room(notebook), names, strict=True)
+    ]
+
+
+def expanded(source: str) -> str:
+    """The source of a notebook, with a learner's cells where it says `# %% exercise 01.3`.
+
+    Its statement goes on in the cell of text before it.
+    """
+    known = {master.number: master for master in masters()}
+
+    def cells(at: re.Match[str]) -> str:
+        stub = known[at[2]].stub
+        return f"{at[1]}#\n" + stub.removeprefix("# %% [markdown]\n") if at[1] else stub
+
+    return re.sub(r"^(#(?! %%).*\n)?\n*# %% exercise (\S+)\n", cells, source, flags=re.MULTILINE)

@@ -1,0 +1,1 @@
+"""Notebook 01: backward by hand. A folder for each exercise; `numbers` is what they are asked about."""

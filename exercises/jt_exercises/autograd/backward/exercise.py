@@ -1,0 +1,41 @@
+"""01.3: a walk back over numbers, each of them once, after all that was made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jt_exercises.autograd.numbers import EXPRESSIONS, LEFT, gradients, slopes
+from jt_exercises.exercise import exercise
+from jt_exercises.verdict import NotDoneError, RefusedError, ask, part
+
+NEAR = 1e-4  # of the slope: a central difference has an error of its own
+
+
+@exercise(
+    "01.3",
+    "backward, in order",
+    points=2,
+    hints=(
+        """Walk through the list from its end. When a number's turn comes, its `grad` is complete: hand `grad * local`
+        to each number it came from.""",
+        """Two nested loops: `for node in reversed(order)` and `for before, local in node.came_from`. What does the
+        inner one change?""",
+        "`before` may have received something already. Its gradient is a sum, so add to it.",
+    ),
+    why="This is what `jt.grad` does. The order makes the work grow with the numbers, and not with the paths.",
+)
+def backward(answer: Callable[..., Any]) -> str:
+    """Compare the gradients of four expressions with measured slopes."""
+    for name, e in EXPRESSIONS.items():
+        with part(name):
+            found, right = ask(answer, name, case="y, order", name="backward", through=gradients), slopes(name)
+            if np.allclose(found, right, NEAR, NEAR):
+                continue
+            if not any(found):
+                raise NotDoneError(f"no number received a gradient: {LEFT}")
+            mistake = next((why for wrong, why in e.mistakes.items() if np.allclose(found, wrong)), LEFT)
+            raise RefusedError(f"{e.text} at {', '.join(f'{v:g}' for v in e.at)}: {mistake}", found, right)
+    return f"{len(EXPRESSIONS)} expressions, one of a thousand steps, and every gradient is the slope"

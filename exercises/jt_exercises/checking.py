@@ -1,0 +1,84 @@
+"""Check: a learner's answer is judged at once, in the notebook.
+
+check("01.3", backward)      a card: right or not, the first case that failed, and the next hint
+hint("01.3")                 opens one more hint
+board()                      what is solved, and what comes next
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jt_exercises.card import Card
+from jt_exercises.exercise import ROOMS, Exercise, find, of_room
+from jt_exercises.picture import Picture
+from jt_exercises.progress import FILE, Progress, Tried
+from jt_exercises.progress_board import Board
+from jt_exercises.verdict import heard
+
+
+def check(number: str, *answers: Any, here: bool | None = None) -> None:
+    """Judge the answers to an exercise, and show what was found.
+
+    Args:
+        number: of the exercise, such as "01.3".
+        answers: whatever the exercise asks for: functions, numbers, arrays. They are called in a copy of this process,
+            which has so many seconds and so much memory, and may crash.
+        here: call them in this process, for a debugger; there is no limit then.
+
+    Raises:
+        ValueError: there is no such exercise.
+    """
+    wanted = find(number)
+    found = wanted.verdict(*answers) if here is None else wanted.verdict(*answers, here=here)
+    heard.append(found)
+    tried = _progress().note(number, found) if _in_notebook() else Tried(failed=int(found.passed is False))
+    _show(Card(found, tuple(_beside(wanted, found.passed, tried))))
+
+
+def _beside(wanted: Exercise, passed: bool | None, tried: Tried) -> list[tuple[str, str]]:
+    """What is said beside a verdict: why it matters, or the next hint."""
+    if passed:
+        return [("why", wanted.why)] if wanted.why else []
+    shown = min(max(tried.failed, tried.opened), len(wanted.hints))
+    return [(f"hint {shown} of {len(wanted.hints)}", wanted.hints[shown - 1])] if shown else []
+
+
+def hint(number: str) -> None:
+    """Open one more hint of an exercise."""
+    wanted, progress = find(number), _progress()
+    tried = progress.read().get(number, Tried())
+    opened = min(max(tried.opened, tried.failed) + 1, len(wanted.hints))
+    if _in_notebook():
+        progress.write(number, Tried(**{**vars(tried), "opened": opened}))
+    lines = [f"hint {k} of {len(wanted.hints)}: {text}" for k, text in enumerate(wanted.hints[:opened], 1)]
+    text = "\n".join(lines) or f"{wanted.name} has no hints"
+    _show(Picture("<br>".join(lines) or text, text))
+
+
+def board() -> Board:
+    """What is solved, notebook by notebook, and what comes next."""
+    return Board([e for notebook in ROOMS for e in of_room(notebook)], _progress().read())
+
+
+def _progress() -> Progress:
+    return Progress(Path.cwd() / FILE)
+
+
+def _in_notebook() -> bool:
+    """Whether this is a notebook, beside which progress is kept."""
+    shell: Callable[[], Any] | None = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return shell is not None and type(shell()).__name__ == "ZMQInteractiveShell"
+
+
+def _show(what: Any) -> None:
+    """In a notebook as HTML, elsewhere as text."""
+    if _in_notebook():
+        from IPython.display import display  # noqa: PLC0415 - there is one
+
+        display(what)
+    else:
+        sys.stdout.write(f"{what!r}\n")

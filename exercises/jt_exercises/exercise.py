@@ -1,0 +1,87 @@
+"""Exercise: what is asked, what it is worth, and who judges it.
+
+@exercise("01.3", "backward, in order", points=2, hints=("Walk from the end.",), why="Paths join.")
+def backward(answer): ...              raises RefusedError or NotDoneError, or returns a sentence
+
+find("01.3")                           imports the room of notebook 01, and no other
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from jt_exercises.process import COPY, SECONDS, Forked, Here, LostError, RaisedError, Side
+from jt_exercises.verdict import Verdict, judged
+from jt_exercises.wire import WireError
+
+ROOMS = {"01": ("autograd", ("backward",))}  # a notebook, and the folder with a folder for each of its exercises
+_known: dict[str, Exercise] = {}
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise; `judge` gets the answers: functions that can be called, and plain values."""
+
+    number: str
+    title: str
+    judge: Callable[..., str]
+    points: int = 1
+    hints: Sequence[str] = ()
+    why: str = ""
+    seconds: float = SECONDS
+
+    @property
+    def name(self) -> str:
+        """Number and title."""
+        return f"{self.number} {self.title}"
+
+    def verdict(self, *answers: Any, here: bool = not COPY) -> Verdict:
+        """Judge a learner's objects, which are called in a process of their own; `here`: in this one."""
+        try:
+            with Here(answers) if here else Forked(answers, seconds=self.seconds) as side:
+                return self.of(side)
+        except (LostError, WireError) as error:
+            return Verdict(self.name, False, str(error))
+
+    def of(self, side: Side) -> Verdict:
+        """Judge what is on another side."""
+        try:
+            answers = side.answers()
+        except RaisedError as error:
+            return Verdict(self.name, False, f"{error.kind}: {error}")
+        found = judged(self.name, partial(self.judge, *answers))
+        if found.passed and not side.calls and any(callable(a) for a in answers):
+            raise AssertionError(f"the check of {self.name} passed an answer without calling it")
+        return found
+
+
+def exercise(number: str, title: str, **more: Any) -> Callable[[Callable[..., str]], Exercise]:
+    """Make an exercise of the function that judges it."""
+
+    def note(judge: Callable[..., str]) -> Exercise:
+        hints = tuple(" ".join(text.split()) for text in more.pop("hints", ()))  # of several lines
+        _known[number] = Exercise(number, title, judge, hints=hints, **more)
+        return _known[number]
+
+    return note
+
+
+def find(number: str) -> Exercise:
+    """The exercise of a number, such as "01.3"."""
+    there = of_room(str(number).partition(".")[0])
+    if number not in _known:
+        known = [e.number for e in there] or [f"{room}.…" for room in ROOMS]
+        raise ValueError(f"there is no exercise {number!r}. There are: {', '.join(known)}")
+    return _known[number]
+
+
+def of_room(notebook: str) -> list[Exercise]:
+    """The exercises of a notebook, such as "01", in order; none where it has none."""
+    room, names = ROOMS.get(notebook, ("", ()))
+    for name in names:
+        importlib.import_module(f"jt_exercises.{room}.{name}.exercise")
+    return [e for number, e in sorted(_known.items()) if number.startswith(f"{notebook}.")]

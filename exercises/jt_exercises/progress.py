@@ -61,11 +61,11 @@ class Progress:
     def note(self, number: str, verdict: Verdict) -> Tried:
         """Add a try."""
         before = self.read().get(number, Tried())
-        if verdict.passed is None:
+        if verdict.passed is None and not verdict.right:
             return before
         better = verdict.right * before.of > before.right * verdict.of or verdict.passed
         best = (verdict.right, verdict.of) if better else (before.right, before.of)
-        failed = 0 if verdict.passed else before.failed + 1
+        failed = 0 if verdict.passed else before.failed + (verdict.passed is False)
         return self.write(number, replace(before, tries=before.tries + 1, failed=failed, right=best[0], of=best[1]))
 
     def write(self, number: str, tried: Tried) -> Tried:

@@ -118,7 +118,7 @@ def judged(name: str, check: Callable[[], str]) -> Verdict:
     at, first = (refused or wrong)[0]
     words = (f"{at}: " if at and str(first) else at) + str(first)
     shown = (first.got, first.expected) if isinstance(first, RefusedError) else (None, None)
-    return Verdict(name, False if refused or right else None, singular(words), right, of, *shown)
+    return Verdict(name, False if refused else None, singular(words), right, of, *shown)
 
 
 def exercise(name: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]]:

@@ -19,7 +19,6 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu.ir.node import history
-from jt_exercises.tell import tell
 
 # %% [markdown]
 # ## 1. A slope can be measured
@@ -158,114 +157,12 @@ picture
 # **Look** at the nodes with dashed outlines, which belong to the gradient: wherever paths join there is an `add`. Four
 # gradients arrive at `c`: the number 1, and three products. Three additions combine them into one, `dc`. The values of
 # `da` and `db` are those that your `backward` computed in section 3.
-#
-# ## 5. Exercise: one rule for each operator
-#
-# A rule gets the output `out`, the gradient `dout` that arrives there, and the inputs; it returns the gradient of each
-# input. Multiplication is done; write the other three. `relu(x)` is max(x, 0), and the judge tests it below 0, too.
-#
-# <details><summary>A hint</summary> d(x/y)/dy is -x/y², and `out` is already x/y. The slope of `exp` is `out` itself.
-# `relu` lets `dout` through where x > 0; comparing arrays gives True and False, which count as 1 and 0. </details>
 
+# %% exercise 01.5
 
-# %%
-def mul_rule(out, dout, x, y):
-    return dout * y, dout * x
+# %% exercise 01.6
 
-
-def div_rule(out, dout, x, y):
-    return None, None
-
-
-def exp_rule(out, dout, x):
-    return (None,)
-
-
-def relu_rule(out, dout, x):
-    return (None,)
-
-
-def judge(name, function, rule, *inputs):
-    """Compare each answer of a rule with differences, where `dout` is 2, 3, 4, ..."""
-    out = function(*inputs)
-    dout = np.arange(2.0, 2 + out.size)
-    answers = rule(out, dout, *inputs)
-    answers = tuple(answers) if isinstance(answers, (tuple, list)) else (answers,)
-    for k, answer in enumerate(answers + (None,) * (len(inputs) - len(answers))):
-        others = [(lambda v, k=k: function(*inputs[:k], v, *inputs[k + 1 :]))]
-        tell(f"{name}, input {k}", answer, dout * slope(others[0], inputs[k]))
-
-
-p, q = np.array([-1.5, 0.5, 2.0]), np.array([0.7, -1.2, 3.0])
-judge("mul", np.multiply, mul_rule, p, q)
-judge("div", np.divide, div_rule, p, q)
-judge("exp", np.exp, exp_rule, p)
-judge("relu", lambda x: np.maximum(x, 0), relu_rule, p)
-
-# %% [markdown]
-# ## 6. Exercise: a broadcast is undone by a sum
-#
-# `bias` of shape (3,) is added to `x` of shape (4, 3): each number of `bias` is *used four times*, so its gradient is
-# the sum of four numbers. **Predict** the shape of the gradient of `bias`, and of a `scale` of shape (4, 1).
-#
-# Then write `unbroadcast`: it gets a gradient of the large shape, and sums it down to the small one. Remember that
-# broadcasting adds missing axes on the left, and repeats axes of length 1.
-#
-# <details><summary>The answer to the prediction</summary> (3,) and (4, 1): a gradient always has the same shape as the
-# Var it belongs to. The checks below use five shapes. </details>
-# <details><summary>A hint</summary> First `dout.sum(0)` as long as there are more axes than wanted, then
-# `dout.sum(axis, keepdims=True)` for each axis whose wanted length is 1. </details>
-
-
-# %%
-def unbroadcast(dout, shape):
-    return None
-
-
-large = np.arange(24.0).reshape(2, 4, 3)
-for shape in [(3,), (4, 1), (1, 4, 1), (2, 4, 3), ()]:
-    small = jt.array(np.ones(shape))
-    wanted = jt.grad((small.broadcast_to(large.shape) * jt.array(large)).sum(), small).numpy()
-    tell(f"a gradient of shape (2, 4, 3) for an input of shape {shape}", unbroadcast(large, shape), wanted)
-
-# %% [markdown]
-# ## 7. Exercise: a checker is only as good as its inputs
-#
-# Five rules follow, and four of them are wrong. `caught` compares each with central differences at the points in
-# `places`. With `places = [1.0]` not one is caught.
-#
-# **Your turn**: find a list of at most four places that catches all four, without blaming the right one. Say which
-# mistakes each place reveals. At 0 the checker misses `log` and `x ** 3`. Why?
-#
-# <details><summary>Why it misses them</summary> At 0 the wrong rule for `x ** 3` gives 0, which is right. A logarithm
-# exists only above 0, so `caught` does not try it there. </details>
-
-# %%
-rules = {
-    "log": (math.log, lambda x: float(x == 1)),
-    "abs": (abs, lambda x: 1.0),
-    "x ** 3": (lambda x: x**3, lambda x: 3 * x),
-    "sqrt(x * x + 3)": (lambda x: math.sqrt(x * x + 3), lambda x: 0.5),
-    "tanh": (math.tanh, lambda x: 1 - math.tanh(x) ** 2),
-}
-
-
-def caught(places):
-    """The rules that some place shows to be wrong."""
-    found = []
-    for name, (function, rule) in rules.items():
-        usable = [x for x in places if x > 0.01 or name != "log"]
-        if any(abs(slope(function, x) - rule(x)) > 1e-3 for x in usable):
-            found.append(name)
-    return found
-
-
-places = [1.0]
-found = caught(places)
-print(f"{len(found)} of 4 are caught at {places}: {', '.join(found) or 'none'}")
-four = [name for name in rules if name != "tanh"]
-said = ", ".join(found) if len(places) <= 4 else f"{len(places)} places, where four will do"
-tell("the four wrong rules are caught", None if list(places) == [1.0] else said, ", ".join(four))
+# %% exercise 01.7
 
 # %% [markdown]
 # ## 8. A gradient has a gradient
@@ -293,44 +190,8 @@ print(f"the second derivative of x³ at 2 is {curved.item():g}")
 # %% [markdown]
 # **Look.** The slope of x³ is 3x², and the slope of 3x² is 6x: 12 at x = 2. Where the first derivative is 0, a second
 # derivative below 0 means the top of a hill, and one above 0 the bottom of a valley.
-#
-# ## 9. Exercise: backwards through batch norm, name by name
-#
-# Batch norm gives each column of `x` mean 0 and variance 1. (The 1e-5 avoids a division by 0.) On the way forward, each
-# step has a name. On the way back, you give each name a gradient, from the last to the first. The check shows the
-# largest difference from the framework's, and whether yours is *exact*, to the last bit. `dnormal` is random and stands
-# for whatever arrives from the rest of a network, and `dscale` is computed from it. Compute the other five from those
-# above them. `centred` and `x` have **two** readers each, so `dcentred` and `dx` are sums.
-#
-# <details><summary>A hint</summary> `centred` is read by `normal` and twice by `square`; `x` is read by `centred` and
-# by `mean`. `mean`, `variance` and `scale` have one number for each column: see section 6. </details>
 
-# %%
-random = np.random.default_rng(0)
-x = jt.array(random.normal(2, 3, (6, 4)))
-n = x.shape[0]
-mean = x.sum(0) / n
-centred = x - mean
-square = centred * centred
-variance = square.sum(0) / n
-scale = (variance + 1e-5) ** -0.5
-normal = centred * scale
-dnormal = jt.array(random.normal(size=(6, 4)))
-
-yours = {"normal": dnormal, "scale": (dnormal * centred).sum(0)}
-yours["variance"] = None
-yours["square"] = None
-yours["centred"] = None
-yours["mean"] = None
-yours["x"] = None
-
-names = ["normal", "scale", "variance", "square", "centred", "mean", "x"]
-gradients = jt.grad((normal * dnormal).sum(), [normal, scale, variance, square, centred, mean, x])
-for name, right in zip(names, gradients, strict=True):
-    mine = yours[name]
-    known = mine is not None and np.shape(mine) == right.shape
-    apart = abs(np.asarray(mine) - right.numpy()).max() if known else None
-    tell(f"d{name}", mine, right, near=1e-9, also=f"exact: {apart == 0!s:<5}  difference: {apart:.1e}" if known else "")
+# %% exercise 01.9
 
 # %% [markdown]
 # ## 10. Break it

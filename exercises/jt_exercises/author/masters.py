@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,7 +53,7 @@ class Master:
         text = (self.folder / "solution.py").read_text(encoding="utf-8")
         return text[max(0, text.find("# %%")) :]
 
-    def _with(self, gap: str) -> str:
+    def _with(self, gap: Callable[[re.Match[str]], str]) -> str:
         found = GAP.sub(gap, self.text)
         if found == self.text or MARKER.search(found):
             raise MasterError(f"{self.folder / 'solution.py'}: each BEGIN SOLUTION needs an END SOLUTION, and one of "
@@ -61,13 +62,18 @@ class Master:
 
     @property
     def stub(self) -> str:
-        """What a learner gets."""
-        return self._with(r'\1raise YourTurn("\2")\n')
+        """What a learner gets: a gap in a function raises, and one between statements is a line to be replaced."""
+
+        def turn(gap: re.Match[str]) -> str:
+            words = repr(gap[2]) if '"' in gap[2] else f'"{gap[2]}"'
+            return f"{gap[1]}raise YourTurn({words})\n" if gap[1] else f"# Your turn: {gap[2]}\n"
+
+        return self._with(turn)
 
     @property
     def solved(self) -> str:
         """With the solution in the gap."""
-        return self._with(r"\3")
+        return self._with(lambda gap: gap[3])
 
     def wrong(self) -> list[Wrong]:
         """The solution with each of the known mistakes."""
@@ -88,15 +94,15 @@ def masters() -> list[Master]:
     ]
 
 
-def expanded(source: str) -> str:
-    """The source of a notebook, with a learner's cells where it says `# %% exercise 01.3`.
+def expanded(source: str, solved: bool = False) -> str:
+    """The source of a notebook, with a learner's cells where it says `# %% exercise 01.3`, or with solutions.
 
     Its statement goes on in the cell of text before it.
     """
     known = {master.number: master for master in masters()}
 
     def cells(at: re.Match[str]) -> str:
-        stub = known[at[2]].stub
+        stub = known[at[2]].solved if solved else known[at[2]].stub
         return f"{at[1]}#\n" + stub.removeprefix("# %% [markdown]\n") if at[1] else stub
 
     return re.sub(r"^(#(?! %%).*\n)?\n*# %% exercise (\S+)\n", cells, source, flags=re.MULTILINE)

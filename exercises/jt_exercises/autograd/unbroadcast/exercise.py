@@ -1,0 +1,57 @@
+"""01.6: the gradient of what was broadcast is a sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jt_exercises.exercise import exercise
+from jt_exercises.verdict import RefusedError, ask, part
+
+CASES = (((3,), (3,)), ((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 4, 3), (1, 4, 1)), ((2, 4, 3), ()), ((2, 0, 3), (1, 3)))
+
+
+@exercise(
+    "01.6",
+    "a broadcast is undone by a sum",
+    points=2,
+    hints=(
+        "Each number was used several times, and each use sends a gradient back: they add.",
+        "First `dout.sum(0)` as long as there are more axes than wanted.",
+        "Then `dout.sum(axis, keepdims=True)` for each axis whose wanted length is 1.",
+    ),
+    why="A bias learns from every row that it was added to. A missing sum is the most frequent mistake in gradients.",
+)
+def unbroadcast(answer: Callable[..., Any]) -> str:
+    """Compare with sums over each axis that was missing, or 1."""
+    for large, small in CASES:
+        with part(f"from {large} to {small}"):
+            dout = np.random.default_rng(len(large)).normal(size=large)
+            mine = np.asarray(ask(answer, dout, small, case=f"dout of shape {large}, {small}"))
+            right = _summed(dout, small)
+            if mine.shape != right.shape:
+                raise RefusedError(
+                    f"a gradient has the shape of the Var it belongs to: {small}. Yours has {mine.shape}", mine, right
+                )
+            if mine.dtype.kind not in "biuf" or not np.allclose(mine, right):
+                raise RefusedError(_why(dout, mine, right), mine, right)
+    return f"{len(CASES)} shapes, one of them empty"
+
+
+def _summed(dout: np.ndarray, small: tuple[int, ...]) -> np.ndarray:
+    """Of `dout` what belongs to each number of the smaller shape."""
+    ahead = dout.ndim - len(small)
+    axes = tuple(k for k in range(dout.ndim) if k < ahead or small[k - ahead] == 1)
+    return np.asarray(dout.sum(axes)).reshape(small)
+
+
+def _why(dout: np.ndarray, mine: np.ndarray, right: np.ndarray) -> str:
+    uses = dout.size / max(right.size, 1)
+    if mine.dtype.kind in "biuf" and np.allclose(mine * uses, right):
+        return f"each number was used {uses:g} times, and the gradients of all uses add; yours is their mean"
+    kept = dout[tuple(slice(0, n) for n in (1,) * (dout.ndim - right.ndim) + right.shape)].reshape(right.shape)
+    if mine.dtype.kind in "biuf" and np.allclose(mine, kept):
+        return "yours is the gradient of one use; those of the others are lost"
+    return "the shape is right, the numbers are not: over which axes is the sum taken?"

@@ -1,0 +1,143 @@
+"""Progress, cards and the board: what is kept beside the notebooks, and what a learner sees of it."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from jt_exercises import checking
+from jt_exercises.card import Card
+from jt_exercises.exercise import ROOMS, Exercise, find, of_room
+from jt_exercises.progress import Progress, Tried
+from jt_exercises.progress_board import Board
+from jt_exercises.verdict import RefusedError, Verdict, YourTurn, part
+
+TRIES = ((False, 1), (True, 4), (None, 0))
+NOT_RIGHT, RIGHT, OPEN = (Verdict("01.3 it", passed, "why", right, 4) for passed, right in TRIES)
+
+
+@pytest.fixture
+def progress(tmp_path):
+    return Progress(tmp_path / "progress.json")
+
+
+def test_the_best_try_is_kept_and_failures_count_until_one_is_right(progress):
+    assert progress.note("01.3", OPEN) == Tried()
+    assert progress.note("01.3", NOT_RIGHT) == Tried(1, 1, 1, 4)
+    assert progress.note("01.3", replace(NOT_RIGHT, right=3)) == Tried(2, 2, 3, 4)
+    assert progress.note("01.3", NOT_RIGHT) == Tried(3, 3, 3, 4)
+    assert progress.note("01.3", RIGHT) == Tried(4, 0, 4, 4)
+    assert progress.note("01.3", NOT_RIGHT) == Tried(5, 1, 4, 4)
+
+    assert Progress(progress.path).read() == {"01.3": Tried(5, 1, 4, 4)}
+    assert [path.name for path in progress.path.parent.iterdir()] == ["progress.json"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"01.3": 7}', '{"01.3": {"tries": "x"}}', "[" * 5000, '{"a": {"b": 1}}']
+)
+def test_a_file_that_cannot_be_read_is_put_aside_and_a_new_one_begins(progress, capsys, text):
+    progress.path.write_text(text)
+
+    assert progress.read() == {}
+
+    assert progress.path.with_suffix(".unread.json").read_text() == text
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_and_nothing_stops(tmp_path, capsys):
+    Progress(tmp_path / "nowhere" / "progress.json").note("01.3", RIGHT)
+
+    assert "cannot be kept" in capsys.readouterr().err
+
+
+def test_a_card_shows_both_results_and_escapes_what_a_learner_wrote():
+    verdict = Verdict("01.3 it", False, "`<b>` is not `c`", 1, 4, np.array([1.0, 5.0]), np.array([2.0, 5.0]))
+
+    html, text = Card(verdict, (("hint", "look <here>"),))._repr_html_(), repr(Card(verdict, (("hint", "look"),)))
+
+    assert "<code>&lt;b&gt;</code> is not <code>c</code>" in html and "look &lt;here&gt;" in html
+    assert html.count("font-weight:bold") == 2  # the number that differs, on both sides
+    assert "1 of 4 parts are right" in text and "yours:     [1. 5.]" in text and text.endswith("hint: look")
+
+
+@pytest.mark.parametrize(
+    "value", [np.zeros((20, 20)), np.zeros((2, 2, 2)), np.zeros((0, 3)), np.array("text"), 3, [1, [2]]]
+)
+def test_a_card_shows_whatever_came(value):
+    verdict = Verdict("01.3 it", False, "", 0, 1, "another" if isinstance(value, list) else value, np.ones((2, 2)))
+
+    assert "should be" in Card(verdict)._repr_html_()
+    assert "should be" in repr(Card(verdict))
+
+
+def test_the_board_counts_points_by_parts_and_says_what_comes_next():
+    some = [replace(find("01.3"), number=f"01.{k}", points=4) for k in (1, 2, 3)]
+
+    board = Board(some, {"01.1": Tried(2, 0, 4, 4), "01.2": Tried(1, 1, 1, 4)})
+
+    assert "✓ ✗ ○" in repr(board) and "5 of 12 points" in repr(board) and "next: 01.2" in repr(board)
+    assert "All is solved" in Board(some[:1], {"01.1": Tried(1, 0, 4, 4)})._repr_html_()
+
+
+def test_hints_open_with_tries_and_when_they_are_asked_for(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(checking, "_in_notebook", lambda: True)
+    monkeypatch.setattr(checking, "_show", lambda what: print(repr(what)))
+
+    def tried():
+        checking.check("01.3", lambda y, order: None, here=True)
+        return capsys.readouterr().out
+
+    assert "hint" not in tried()  # not done yet
+    for number in ("1", "2", "3", "3"):
+        checking.check("01.3", lambda y, order: setattr(order[0], "grad", 7.0), here=True)
+        assert f"hint {number} of 3" in capsys.readouterr().out
+    checking.hint("01.3")
+    assert "hint 1 of 3" in (said := capsys.readouterr().out) and "hint 3 of 3" in said
+    assert json.loads((tmp_path / "progress.json").read_text())["01.3"]["failed"] == 4
+
+
+def test_outside_of_a_notebook_nothing_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    checking.check("01.3", lambda y, order: 1 / 0)
+
+    assert "ZeroDivisionError" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_exercise_that_is_not_there_is_told_with_those_that_are():
+    with pytest.raises(ValueError, match=r"no exercise '01.4'. There are: 01.3, 01.5"):
+        find("01.4")
+    with pytest.raises(ValueError, match=r"There are: 01\.…"):
+        find("99.1")
+
+
+def test_a_part_that_is_not_right_does_not_silence_the_next():
+    def judge():
+        for name in ("one", "two", "three"):
+            with part(name):
+                if name == "one":
+                    raise RefusedError("no")
+        return "all"
+
+    found = Exercise("00.1", "it", judge).verdict(here=True)
+
+    assert (found.passed, found.right, found.of, found.words) == (False, 2, 3, "one: no")
+
+
+def test_a_check_that_never_calls_its_answer_is_an_error_of_its_author():
+    careless = Exercise("00.1", "it", lambda answer: "well done")
+
+    with pytest.raises(AssertionError, match="without calling it"):
+        careless.verdict(lambda: None, here=True)
+    assert careless.verdict(3, here=True).passed
+
+
+def test_every_exercise_has_hints_a_reason_and_points():
+    for notebook in ROOMS:
+        for e in of_room(notebook):
+            assert len(e.hints) >= 2 and e.why and e.points >= 1, e.number
+    assert repr(YourTurn("x")) == "YourTurn('x')"

@@ -9,7 +9,7 @@ import numpy as np
 
 from jt_exercises.autograd.numbers import EXPRESSIONS, LEFT, gradients, slopes
 from jt_exercises.exercise import exercise
-from jt_exercises.verdict import NotDoneError, RefusedError, ask, part
+from jt_exercises.verdict import RefusedError, ask, part
 
 NEAR = 1e-4  # of the slope: a central difference has an error of its own
 
@@ -35,7 +35,7 @@ def backward(answer: Callable[..., Any]) -> str:
             if np.allclose(found, right, NEAR, NEAR):
                 continue
             if not any(found):
-                raise NotDoneError(f"no number received a gradient: {LEFT}")
+                raise RefusedError(f"no number received a gradient: {LEFT}", found, right)
             mistake = next((why for wrong, why in e.mistakes.items() if np.allclose(found, wrong)), LEFT)
             raise RefusedError(f"{e.text} at {', '.join(f'{v:g}' for v in e.at)}: {mistake}", found, right)
     return f"{len(EXPRESSIONS)} expressions, one of a thousand steps, and every gradient is the slope"

@@ -39,20 +39,20 @@ class Card:
         v, colour = self.verdict, COLOURS[self.verdict.passed]
         head = f"<b style='color:{colour}'>{MARK[v.passed]} {SAID[v.passed]}</b> · {escape(v.name)}"
         parts = f" · {v.right} of {v.of} parts" if v.of > 1 else ""
-        body = f"<div>{_text(v.words)}</div>" if v.words else ""
+        body = f"<div>{as_html(v.words)}</div>" if v.words else ""
         if v.expected is not None:
             body += (
                 "<div style='display:flex;gap:2em;flex-wrap:wrap;margin:.5em 0'>"
                 f"<div>yours{_array(v.got, v.expected)}</div><div>should be{_array(v.expected, v.got)}</div></div>"
             )
-        body += "".join(f"<div><b>{escape(word)}</b>: {_text(text)}</div>" for word, text in self.beside)
+        body += "".join(f"<div><b>{escape(word)}</b>: {as_html(text)}</div>" for word, text in self.beside)
         return (
             f"<div role='status' style='border-left:4px solid {colour};padding:.4em .8em;margin:.3em 0;"
             f"max-width:50em;line-height:1.5'><div>{head}{parts}</div>{body}</div>"
         )
 
 
-def _text(words: str) -> str:
+def as_html(words: str) -> str:
     """Escaped; what stands between backticks is code, and lines stay lines."""
     parts = escape(words).replace("\n", "<br>").split("`")
     return "".join(f"<code>{part}</code>" if k % 2 and k < len(parts) - 1 else part for k, part in enumerate(parts))

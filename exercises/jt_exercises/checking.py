@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jt_exercises.card import Card
+from jt_exercises.card import Card, as_html
 from jt_exercises.exercise import ROOMS, Exercise, find, of_room
 from jt_exercises.picture import Picture
 from jt_exercises.progress import FILE, Progress, Tried
@@ -56,7 +56,7 @@ def hint(number: str) -> None:
         progress.write(number, Tried(**{**vars(tried), "opened": opened}))
     lines = [f"hint {k} of {len(wanted.hints)}: {text}" for k, text in enumerate(wanted.hints[:opened], 1)]
     text = "\n".join(lines) or f"{wanted.name} has no hints"
-    _show(Picture("<br>".join(lines) or text, text))
+    _show(Picture(as_html(text), text))
 
 
 def board() -> Board:

@@ -33,6 +33,7 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 SECONDS = 20.0  # for one answer
+LAST = 2.0  # seconds for a process that says nothing more to end
 MEMORY = 4 << 30  # bytes of addresses that an answer may take besides what there is
 COPY = hasattr(os, "fork") and sys.platform != "darwin"  # macOS: its own libraries do not survive a fork
 
@@ -149,22 +150,29 @@ class Piped(Side):
     pid: int = 0
     reads: int = -1
     writes: int = -1
+    lost: str = ""  # why no more answers come
 
     def exchange(self, message: bytes) -> bytes:
-        """LostError where no answer comes in time, or no more will come."""
-        until = time.monotonic() + self.seconds
-        try:
-            send(self.writes, message)
-            return receive(self.reads, until)
-        except TimeoutError:
-            raise LostError(f"it did not end within {self.seconds:g} s. Is there a loop that never ends?") from None
-        except (EOFError, BrokenPipeError):
-            raise LostError(self._how_it_ended()) from None
+        """LostError where no answer comes in time, or no more will come; from then on it comes at once."""
+        if not self.lost:
+            try:
+                send(self.writes, message)
+                return receive(self.reads, time.monotonic() + self.seconds)
+            except TimeoutError:
+                self.lost = f"it did not end within {self.seconds:g} s. Is there a loop that never ends?"
+            except (EOFError, BrokenPipeError):
+                self.lost = self._how_it_ended()
+            self._end()
+        raise LostError(self.lost)
 
     def _how_it_ended(self) -> str:
-        _, status = os.waitpid(self.pid, 0)
+        end = time.monotonic() + LAST
+        while (found := os.waitpid(self.pid, os.WNOHANG)) == (0, 0):  # it has closed its pipe, and is still there
+            if time.monotonic() > end:
+                return "it no longer answers"
+            time.sleep(0.001)
         self.pid = 0
-        number = os.waitstatus_to_exitcode(status)
+        number = os.waitstatus_to_exitcode(found[1])
         if number >= 0:
             return "it ended Python"
         name = signal.Signals(-number).name
@@ -172,17 +180,22 @@ class Piped(Side):
             name, f"it ended Python with {name}: it read or wrote outside of its arrays"
         )
 
+    def _end(self) -> None:
+        """End the process, and what it has begun."""
+        pid, self.pid = self.pid, 0
+        if pid:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
+            with suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for file in (self.reads, self.writes):
             with suppress(OSError):
                 os.close(file)
-        if self.pid:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
-            with suppress(ChildProcessError):
-                os.waitpid(self.pid, 0)
+        self._end()
 
 
 class Forked(Piped):

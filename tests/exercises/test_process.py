@@ -151,6 +151,27 @@ def test_nothing_that_an_answer_does_ends_us(function, words):
 
 
 @only_forked
+def test_after_a_loop_that_never_ends_the_next_question_does_not_wait():
+    with Forked([endless, lambda: 3], seconds=1) as side:
+        forever, three = side.answers()
+        for answer in (forever, three, forever):
+            with pytest.raises(LostError, match="did not end within 1 s"):
+                answer()
+        assert not side.pid
+
+
+@only_forked
+def test_an_answer_that_closes_its_pipe_and_goes_on_is_ended():
+    def closes():
+        os.closerange(3, 4000)
+        while True:
+            pass
+
+    with Forked([closes]) as side, pytest.raises(LostError, match="it no longer answers"):
+        side.answers()[0]()
+
+
+@only_forked
 def test_no_process_is_left_and_what_changed_there_did_not_change_here():
     numbers = []
 

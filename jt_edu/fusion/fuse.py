@@ -188,10 +188,8 @@ class Fuser:
             if divided and not all(isinstance(n.op, Elementwise) or len(n.shape) == 1 for n in mine):
                 self._store(source, "reshape", "a reshape behind a view would need divisions for every element")
             return
-        used = [k for k in counters_of(*op.where) if op.shape[k] != 1]
-        outer = op.shape[: max(used, default=-1) + 1]
-        alone = op.name == "broadcast" and 1 in outer  # a batch of one is computed as one of two, by the same kernels
-        times = max(math.prod(outer) / max(math.prod(source.shape), 1), 2 * alone)
+        used = counters_of(*op.where)
+        times = math.prod(op.shape[: max(used) + 1] if used else ()) / max(math.prod(source.shape), 1)
         work = sum(n.op.weight for n in mine if isinstance(n.op, Elementwise))
         work += sum(GUARDED for n in mine if isinstance(n.op, Reindex) and (n.op.guards or n.op.valid is not None))
         if times > 1 and work > CHEAP and all(r not in self.contractions for r in self.readers[node]):

@@ -17,7 +17,9 @@ import pytest
 
 SHARES = 8
 COMMITS = -1  # the share that is this commit's turn
-WHOLE = ("house/", "misuse/", "parity/test_corners.py")  # rows so short that all of them run
+WHOLE = (  # rows so short that all of them run
+    "house/", "misuse/", "parity/test_corners.py", "floors/benchmark/", "distributed/test_stores.py",
+)  # fmt: skip
 LONG = ("house/test_docstrings.py",)  # but for these
 FILES = ("story/test_course_answers.py", "story/test_random_graphs.py")  # each test takes half a minute
 NOTEBOOKS = (

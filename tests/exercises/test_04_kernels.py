@@ -329,8 +329,8 @@ def test_rows_that_are_added_wrongly_are_refused_before_anything_is_compiled(par
         (cases.column_sum().source, None, "that is the kernel as it was written"),
         ("", False, "found no function"),
         ("a = 1", False, "found no function"),
-        (4, False, "the answer is the text of a kernel"),
-        (print, False, "the answer is the text of a kernel"),
+        (4, False, "the answer is the text of a"),
+        (print, False, "the answer is the text of a"),
         ("x = '\0'", False, "null bytes"),
     ],
 )

@@ -40,7 +40,7 @@ def test_an_answer_is_tried_wrong_then_endless_then_right_and_the_board_knows(op
     place = notebook.page.evaluate(EDIT, ['check("01.3"', "from jt_exercises import board\nboard()"])
     notebook.page.evaluate(ACTIVE, place)
     notebook.execute("notebook:run-cell")
-    notebook.page.get_by_text("2 of 2 points").first.wait_for()
+    notebook.page.get_by_text("2 of 11 points").first.wait_for()
     notebook.screenshot(artefacts / "exercise_board.png")
 
     assert "two paths lead to b, and their gradients add" in told[0]

@@ -72,7 +72,8 @@ def _array(value: Any, other: Any) -> str:
     if found.shape == beside.shape and found.dtype.kind in "biuf" and beside.dtype.kind in "biuf":
         same = np.atleast_2d(np.isclose(found, beside, 1e-4, 1e-6, equal_nan=True))
     cells = [
-        "".join(_cell(v, is_same) for v, is_same in zip(row[:SIDE], marks, strict=False)) + "…" * (len(row) > SIDE)
+        "".join(_cell(v, is_same) for v, is_same in zip(row[:SIDE], marks, strict=False))
+        + "<td>…</td>" * (len(row) > SIDE)
         for row, marks in zip(rows[:SIDE], same, strict=False)
     ]
     more = "<tr><td>…</td></tr>" * (len(rows) > SIDE)

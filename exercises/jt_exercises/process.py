@@ -18,6 +18,7 @@ import signal
 import struct
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -72,7 +73,7 @@ class Handle:
 
 
 @dataclass
-class Side:
+class Side(ABC):
     """Where the objects are."""
 
     objects: Sequence[Any]
@@ -96,6 +97,8 @@ class Side:
                 return found["value"]
             if "raised" in found:
                 kind, words, line, text = found["raised"]
+                if kind == "NotImplementedError":
+                    raise NotImplementedError(str(words))
                 raise RaisedError(str(kind), str(words), int(line), str(text))
             value = self.functions[found["back"]](*found["arguments"])
             reply = self.exchange(pack({"value": value}, self._keep))
@@ -112,17 +115,18 @@ class Side:
         number, name = told
         return Handle(self, int(number), str(name))
 
+    @abstractmethod
     def exchange(self, message: bytes) -> bytes:
         """Send a message there, and wait for the answer."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self
 
+    @abstractmethod
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is left behind."""
+        """Leave nothing behind."""
 
 
 @dataclass
@@ -131,6 +135,11 @@ class Here(Side):
 
     def __post_init__(self) -> None:
         self._worker = Worker(list(self.objects), self._back)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._worker.kept.clear()
 
     def exchange(self, message: bytes) -> bytes:
         """Ask the worker."""

@@ -62,6 +62,11 @@ class Verdict:
     got: Any = None
     expected: Any = None
 
+    @property
+    def earned(self) -> int:
+        """How many parts count: all of them where the whole is right."""
+        return self.of if self.passed else self.right
+
     def __repr__(self) -> str:
         said = {True: "right", False: "not right", None: "not done yet"}[self.passed]
         text = f"{said:<15}{self.name}" + (f": {self.words}" if self.words else "")
@@ -157,9 +162,9 @@ def ask(
             answer = through(function, *arguments)
     except (NotDoneError, RefusedError):
         raise
+    except NotImplementedError as error:
+        raise NotDoneError(str(error)) from None
     except Exception as error:
-        if isinstance(error, NotImplementedError) or getattr(error, "kind", "") == "NotImplementedError":
-            raise NotDoneError(str(error)) from None
         called = name or getattr(function, "__name__", "your function")
         shown = case or ", ".join(map(short, arguments))
         raise RefusedError(f"{called}({shown}) {_how(error)}") from error

@@ -17,7 +17,7 @@ from typing import Any
 
 from jt_exercises.wire import WireError, pack, unpack
 
-DEEPEST = 40  # letters of a name
+LETTERS = 40  # letters of a name
 Exchange = Callable[[bytes], bytes]
 
 
@@ -85,4 +85,4 @@ def raised(error: BaseException) -> tuple[str, str, int, str]:
 def name_of(value: Any) -> str:
     """What an object is called, in a few letters."""
     name = getattr(value, "__name__", None)
-    return (name if isinstance(name, str) else type(value).__name__)[:DEEPEST]
+    return (name if isinstance(name, str) else type(value).__name__)[:LETTERS]

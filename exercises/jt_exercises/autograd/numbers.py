@@ -86,8 +86,10 @@ def gradients(backward: Callable[..., Any], name: str) -> list[float]:
 def slopes(name: str) -> list[float]:
     """What the gradients are, measured: a central difference for each input."""
     _, function, at, _ = EXPRESSIONS[name]
-    found = []
-    for k, value in enumerate(at):
-        above, below = ((*at[:k], value + step, *at[k + 1 :]) for step in (STEP, -STEP))
-        found.append((function(*above) - function(*below)) / (2 * STEP))
-    return found
+    return [slope(function, at, k) for k in range(len(at))]
+
+
+def slope(function: Callable[..., Any], at: Sequence[Any], k: int = 0) -> Any:
+    """How much a function grows with its input `k`, at a place: a central difference."""
+    above, below = ((*at[:k], at[k] + step, *at[k + 1 :]) for step in (STEP, -STEP))
+    return (function(*above) - function(*below)) / (2 * STEP)

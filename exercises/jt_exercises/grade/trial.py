@@ -109,7 +109,7 @@ def _run(program: str) -> Outcome:
 
 def summed(heard: list[verdict.Verdict], stopped: str = "") -> Outcome:
     """The outcome of some verdicts; what was not reached counts as one part that is not right."""
-    right, of = sum(v.right if v.of > 1 else v.passed is True for v in heard), sum(v.of for v in heard) + bool(stopped)
+    right, of = sum(v.earned for v in heard), sum(v.of for v in heard) + bool(stopped)
     if stopped:
         return Outcome(right, of, "not right", stopped)
     if not heard:

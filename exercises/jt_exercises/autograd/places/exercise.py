@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_exercises.autograd.numbers import STEP
+from jt_exercises.autograd.numbers import slope
 from jt_exercises.exercise import exercise
 from jt_exercises.verdict import NotDoneError, RefusedError, short
 
@@ -29,8 +29,7 @@ def caught(places: list[float]) -> list[str]:
     found = []
     for name, (function, rule, _) in RULES.items():
         usable = [x for x in places if x > 0.01 or name != "log"]
-        slopes = [(function(x + STEP) - function(x - STEP)) / (2 * STEP) for x in usable]
-        if any(abs(slope - rule(x)) > 1e-3 for slope, x in zip(slopes, usable, strict=True)):
+        if any(abs(slope(function, (x,)) - rule(x)) > 1e-3 for x in usable):
             found.append(name)
     return found
 

@@ -9,18 +9,22 @@ find("01.3")                           imports the room of notebook 01, and no o
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from jt_exercises.process import COPY, SECONDS, Forked, Here, LostError, RaisedError, Side
 from jt_exercises.verdict import Verdict, judged
 from jt_exercises.wire import WireError
 
-ROOMS = {
-    "01": ("autograd", ("backward", "rules", "unbroadcast", "places", "batch_norm"))
-}  # a notebook, and the folder with a folder for each of its exercises
+ROOMS = {  # a notebook, and the folder with a folder for each of its exercises
+    "01": "autograd", "02": "meta_operators", "03": "fusion", "04": "kernels", "05": "roofline", "06": "matmul",
+    "07": "convolution", "09": "neighbours", "10": "training", "11": "backbones", "13": "ranks", "13b": "together",
+}  # fmt: skip
+HOME = Path(__file__).resolve().parent
 _known: dict[str, Exercise] = {}
 
 
@@ -35,6 +39,11 @@ class Exercise:
     hints: Sequence[str] = ()
     why: str = ""
     seconds: float = SECONDS
+
+    @property
+    def folder(self) -> Path:
+        """Where it is written."""
+        return Path(inspect.getfile(self.judge)).parent
 
     @property
     def name(self) -> str:
@@ -83,7 +92,6 @@ def find(number: str) -> Exercise:
 
 def of_room(notebook: str) -> list[Exercise]:
     """The exercises of a notebook, such as "01", in order; none where it has none."""
-    room, names = ROOMS.get(notebook, ("", ()))
-    for name in names:
-        importlib.import_module(f"jt_exercises.{room}.{name}.exercise")
+    for file in (HOME / ROOMS[notebook]).glob("*/exercise.py") if notebook in ROOMS else ():
+        importlib.import_module(f"jt_exercises.{ROOMS[notebook]}.{file.parent.name}.exercise")
     return [e for number, e in sorted(_known.items()) if number.startswith(f"{notebook}.")]

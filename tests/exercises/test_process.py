@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_exercises.fusion.cases import Value
 from jt_exercises.process import COPY, Forked, Handle, Here, LostError, RaisedError, receive, send
 from jt_exercises.verdict import NotDoneError, RefusedError, YourTurn, ask
 from jt_exercises.wire import WireError, pack, unpack
@@ -237,3 +238,20 @@ def test_lost_answers_are_told_in_words():
         side.exchange = lambda _: (_ for _ in ()).throw(LostError("it is gone"))
         with pytest.raises(RefusedError, match="it is gone"):
             ask(answer)
+
+
+def test_a_var_and_a_record_of_the_course_arrive_as_such():
+    value = Value("exp", "elementwise", False, 20, (2, 3))
+
+    there = unpack(pack({"v": value, "x": jt.array([1.0, 2.0])}, None, trusted=True), None, trusted=True)
+
+    assert there["v"] == value
+    assert isinstance(there["x"], jt.Var)
+
+
+@pytest.mark.parametrize("value", [Value("exp", "elementwise", False, 20, (2, 3)), jt.ones(2)])
+def test_of_an_answer_neither_a_record_nor_a_var_is_taken(value):
+    message = pack(value, None, trusted=True)
+
+    with pytest.raises(WireError, match="a kind that is not taken"):
+        unpack(message, None)

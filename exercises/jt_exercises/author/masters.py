@@ -22,7 +22,6 @@ from pathlib import Path
 
 from jt_exercises.exercise import ROOMS, of_room
 
-HOME = Path(__file__).resolve().parents[1]
 GAP = re.compile(r"^( *)# BEGIN SOLUTION ?(.*)\n((?:.*\n)*?) *# END SOLUTION\n", re.MULTILINE)
 MARKER = re.compile(r"# (?:BEGIN|END) SOLUTION")
 
@@ -87,11 +86,7 @@ class Master:
 
 def masters() -> list[Master]:
     """Of every exercise, in order."""
-    return [
-        Master(e.number, HOME / room / name)
-        for notebook, (room, names) in ROOMS.items()
-        for e, name in zip(of_room(notebook), names, strict=True)
-    ]
+    return [Master(e.number, e.folder) for notebook in ROOMS for e in of_room(notebook)]
 
 
 def expanded(source: str, solved: bool = False) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 import jt_edu as jt
 from jt_exercises.exercise import exercise
+from jt_exercises.seed import random
 from jt_exercises.verdict import NotDoneError, RefusedError, ask, part, short
 
 NAMES = ("scale", "variance", "square", "centred", "mean", "x")
@@ -33,11 +34,6 @@ def forward(x: jt.Var, dnormal: jt.Var) -> list[jt.Var]:
     return jt.grad((centred * scale * dnormal).sum(), [scale, variance, square, centred, mean, x])
 
 
-def with_vars(function: Callable[..., Any], x: np.ndarray, dnormal: np.ndarray) -> Any:
-    """A learner's function is asked with Vars."""
-    return function(jt.array(x), jt.array(dnormal))
-
-
 @exercise(
     "01.9",
     "through batch norm",
@@ -55,12 +51,12 @@ def batch_norm(answer: Callable[..., Any]) -> str:
     exact = True
     asked = []
     for shape in SHAPES:
-        random = np.random.default_rng(shape[0])
-        x, dnormal = random.normal(2, 3, shape), random.normal(size=shape)
-        found = ask(answer, x, dnormal, case=f"x and dnormal of shape {shape}", name="backwards", through=with_vars)
+        draw = random(*shape)
+        x, dnormal = jt.array(draw.normal(2, 3, shape)), jt.array(draw.normal(size=shape))
+        found = ask(answer, x, dnormal, case=f"x and dnormal of shape {shape}", name="backwards")
         if not isinstance(found, Mapping):
             raise RefusedError(f"the answer is a dict of gradients by name, not {short(found)}")
-        right = [v.numpy() for v in forward(jt.array(x), jt.array(dnormal))]
+        right = [v.numpy() for v in forward(x, dnormal)]
         asked.append((shape, found, dict(zip(NAMES, right, strict=True))))
     for name in NAMES[1:]:
         with part(f"d{name}"):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jt_exercises.exercise import exercise
+from jt_exercises.seed import random
 from jt_exercises.verdict import RefusedError, ask, part
 
 CASES = (((3,), (3,)), ((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 4, 3), (1, 4, 1)), ((2, 4, 3), ()), ((2, 0, 3), (1, 3)))
@@ -28,7 +29,7 @@ def unbroadcast(answer: Callable[..., Any]) -> str:
     """Compare with sums over each axis that was missing, or 1."""
     for large, small in CASES:
         with part(f"from {large} to {small}"):
-            dout = np.random.default_rng(len(large)).normal(size=large)
+            dout = random(len(large)).normal(size=large)
             mine = np.asarray(ask(answer, dout, small, case=f"dout of shape {large}, {small}"))
             right = _summed(dout, small)
             if mine.shape != right.shape:

@@ -5,7 +5,7 @@ A value becomes an array (is *stored*) when
   * it was asked for, or the learner still holds it,                                        wanted
   * it goes into something that needs whole arrays (BLAS, a convolution, the learner's code), whole array
     or is looked at before a kernel runs (index arrays), or is compared, digit by digit, with what is made of it
-  * a Reindex would compute it many times over, and it costs more than a few operations,    repeated
+  * a Reindex would compute it many times over, at more than a few operations a result,       repeated
   * several kernels read it, and computing it twice would cost more than storing it,        shared
   * several views lead to it, and it would be written anew for each: text grows as fast as that,    many ways
   * 64 operators are inlined into it, or 16 in short loops: long lines are cut into pieces,  kernel full
@@ -189,10 +189,12 @@ class Fuser:
                 self._store(source, "reshape", "a reshape behind a view would need divisions for every element")
             return
         used = counters_of(*op.where)
-        times = math.prod(op.shape[: max(used) + 1] if used else ()) / max(math.prod(source.shape), 1)
+        reads = math.prod(op.shape[: max(used) + 1] if used else ())  # loops further in do not compute it again
+        times = reads / max(math.prod(source.shape), 1)
         work = sum(n.op.weight for n in mine if isinstance(n.op, Elementwise))
         work += sum(GUARDED for n in mine if isinstance(n.op, Reindex) and (n.op.guards or n.op.valid is not None))
-        if times > 1 and work > CHEAP and all(r not in self.contractions for r in self.readers[node]):
+        dear = times > 1 and work * reads > CHEAP * math.prod(op.shape)
+        if dear and all(r not in self.contractions for r in self.readers[node]):
             self._store(source, "repeated", f"{op.name} reads it {times:g} times, {work} multiplications each")
 
     # which loops are shared

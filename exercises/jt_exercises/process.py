@@ -12,6 +12,7 @@ this process; values still become plain ones on the way.
 from __future__ import annotations
 
 import faulthandler
+import math
 import os
 import select
 import signal
@@ -36,6 +37,7 @@ except ImportError:  # Windows
 SECONDS = 20.0  # for one answer
 LAST = 2.0  # seconds for a process that says nothing more to end
 MEMORY = 4 << 30  # bytes of addresses that an answer may take besides what there is
+LETTERS = 2000  # of an error that are shown
 COPY = hasattr(os, "fork") and sys.platform != "darwin"  # macOS: its own libraries do not survive a fork
 
 
@@ -51,7 +53,7 @@ class RaisedError(Exception):
         self.kind, self.words, self.line, self.text = kind, words, line, text
 
 
-@dataclass
+@dataclass(repr=False)
 class Handle:
     """An object of the other side: it can be called, and nothing else is known of it but its name."""
 
@@ -62,6 +64,9 @@ class Handle:
     @property
     def __name__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
 
     def __call__(self, *arguments: Any) -> Any:
         """What the object answers."""
@@ -88,22 +93,23 @@ class Side(ABC):
         """One question, and its answer in plain values."""
         self.calls += through is not itself
         place = f"{through.__module__}:{through.__qualname__}" if through else ""
-        reply = self.exchange(
-            pack({"call": number, "arguments": tuple(arguments), "through": place}, self._keep, trusted=True)
-        )
+        asked = {"call": number, "arguments": tuple(arguments), "through": place}
+        return self.value(self.exchange(pack(asked, self._keep, trusted=True)))
+
+    def value(self, reply: bytes) -> Any:
+        """What a reply says, or the error that it tells of; a function of ours that it asks for is called."""
         while True:
-            found = unpack(reply, self._find)
-            if not isinstance(found, dict):
-                raise WireError("no answer of ours")
-            if "value" in found:
-                return found["value"]
-            if "raised" in found:
-                kind, words, line, text = found["raised"]
-                if kind == "NotImplementedError":
-                    raise NotImplementedError(str(words))
-                raise RaisedError(str(kind), str(words), int(line), str(text))
-            value = self.functions[found["back"]](*found["arguments"])
-            reply = self.exchange(pack({"value": value}, self._keep, trusted=True))
+            match unpack(reply, self._find):
+                case {"value": value}:
+                    return value
+                case {"raised": ("NotImplementedError", str(words), _, _)}:
+                    raise NotImplementedError(_plain(words))
+                case {"raised": (str(kind), str(words), int(line), str(text))}:
+                    raise RaisedError(_plain(kind), _plain(words), line, _plain(text))
+                case {"back": int(k), "arguments": tuple(arguments)} if 0 <= k < len(self.functions):
+                    reply = self.exchange(pack({"value": self.functions[k](*arguments)}, self._keep, trusted=True))
+                case _:
+                    raise WireError("no answer of ours")
 
     def _keep(self, value: Any) -> tuple[str, int]:
         if isinstance(value, Handle):
@@ -115,7 +121,7 @@ class Side(ABC):
 
     def _find(self, told: Any) -> Handle:
         number, name = told
-        return Handle(self, int(number), str(name))
+        return Handle(self, int(number), _plain(str(name)))
 
     @abstractmethod
     def exchange(self, message: bytes) -> bytes:
@@ -129,6 +135,11 @@ class Side(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave nothing behind."""
+
+
+def _plain(words: str) -> str:
+    """Some letters that were sent to us, to be shown: no codes that a terminal would obey."""
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in words[:LETTERS])
 
 
 @dataclass
@@ -161,16 +172,20 @@ class Piped(Side):
     pid: int = 0
     reads: int = -1
     writes: int = -1
+    until: float = math.inf  # no answer counts after that time of time.monotonic()
     lost: str = ""  # why no more answers come
 
     def exchange(self, message: bytes) -> bytes:
         """LostError where no answer comes in time, or no more will come; from then on it comes at once."""
         if not self.lost:
+            end = min(time.monotonic() + self.seconds, self.until)
             try:
-                send(self.writes, message)
-                return receive(self.reads, time.monotonic() + self.seconds)
+                send(self.writes, message, end)
+                return receive(self.reads, end)
             except TimeoutError:
                 self.lost = f"it did not end within {self.seconds:g} s. Is there a loop that never ends?"
+            except WireError as error:
+                self.lost = str(error)
             except (EOFError, BrokenPipeError):
                 self.lost = self._how_it_ended()
             self._end()
@@ -184,6 +199,7 @@ class Piped(Side):
             time.sleep(0.001)
         self.pid = 0
         number = os.waitstatus_to_exitcode(found[1])
+        number = 128 - number if number > 128 else number  # how a shell, and a sandbox, tells of a signal
         if number >= 0:
             return "it ended Python"
         name = signal.Signals(-number).name
@@ -219,6 +235,7 @@ class Forked(Piped):
         if self.pid:
             os.close(there)
             os.close(here)
+            os.set_blocking(self.writes, False)
             with suppress(PermissionError, ProcessLookupError):  # whoever is first
                 os.setpgid(self.pid, self.pid)
             return self
@@ -227,7 +244,7 @@ class Forked(Piped):
             os.close(self.reads)
             os.close(self.writes)
             faulthandler.disable()  # a crash is told in a sentence, and not by our frames
-            _limit()
+            limit()
             serve(self.objects, there, here)
         finally:
             os._exit(0)
@@ -242,29 +259,34 @@ def serve(objects: Sequence[Any], reads: int, writes: int) -> None:
 
     worker = Worker(list(objects), exchange)
     with suppress(EOFError, BrokenPipeError):
-        while True:
-            answer = worker.answer(receive(reads))
+        while message := receive(reads):  # an empty one: there are no more questions
+            answer = worker.answer(message)
             sys.stdout.flush()
             send(writes, answer)
 
 
-def _limit() -> None:
-    if resource is not None:
-        with open("/proc/self/statm") as file:  # noqa: PTH123 - of Linux, as whatever forks here
+def limit() -> None:
+    """Take no more than so much memory from now on, and be the first to go where a machine has none left."""
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - of Linux
+        file.write("1000")
+    with suppress(ValueError, OSError, AttributeError):  # AttributeError: Windows has no such limits
+        with open("/proc/self/statm") as file:  # noqa: PTH123
             has = int(file.read().split()[0]) * resource.getpagesize()
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_AS, (has + MEMORY, has + MEMORY))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (has + MEMORY, has + MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 # messages on a pipe: a length, then so many bytes
 
 
-def send(file: int, message: bytes) -> None:
-    """Write a message."""
+def send(file: int, message: bytes, until: float | None = None) -> None:
+    """Write a message; TimeoutError where nobody reads it until a time of time.monotonic()."""
     data = memoryview(struct.pack("<Q", len(message)) + message)
     while data:
-        data = data[os.write(file, data) :]
+        if until is not None and not select.select([], [file], [], max(0, until - time.monotonic()))[1]:
+            raise TimeoutError
+        with suppress(BlockingIOError):
+            data = data[os.write(file, data) :]
 
 
 def receive(file: int, until: float | None = None) -> bytes:

@@ -27,6 +27,7 @@ import numpy as np
 import jt_edu as jt
 
 LONGEST = 64 << 20  # bytes of a message
+TEXT = 8 << 20  # bytes of JSON in an answer: what it means takes twenty times as much memory
 HEAD = 1000  # bytes of an array's own head
 KINDS = "biufcSU"  # of arrays: numbers and texts; an array of objects would be a pickle
 BASES = {bool: bool, int: int.__int__, float: float.__float__, str: str.__str__}  # of a subclass: its plain value
@@ -100,6 +101,8 @@ def unpack(data: bytes, find: Callable[[Any], Any], trusted: bool = False) -> An
                 raise WireError("a message that ends too early")
             texts.append(data[at + 8 : at + 8 + size])
             at += 8 + size
+        if len(texts[0]) > TEXT and not trusted:
+            raise WireError(f"an answer of more than {TEXT >> 20} MB of numbers and texts; an array may be larger")
         return _meant(json.loads(texts[0]), texts[1:], find, trusted)
     except (ValueError, LookupError, TypeError, RecursionError, MemoryError, struct.error, SyntaxError) as error:
         raise WireError(f"no message of ours ({type(error).__name__})") from None

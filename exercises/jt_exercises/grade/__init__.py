@@ -1,21 +1,18 @@
 """Grade: which exercises of the course has each of a class solved?
 
-    python -m jt_exercises.grade submissions        a table on the screen, and submissions/grades.csv
+    python -m jt_exercises.grade submissions        a table on the screen, submissions/grades.csv, and pages beside it
 
-    submissions/ada/03_fusion.ipynb                 one folder for each learner, or
-    submissions/ada_03_fusion.ipynb                 one file, whose name ends in that of the notebook
+handed_in    whose notebooks are these?
+program      a learner's answers in the notebook of the course
+sandbox      where an answer runs, and what is out of its reach there
+batch        all of them, beside each other; a batch that was stopped goes on
+table, report    a class on a screen, in a spreadsheet, as pages, for Gradescope
 
-From a submitted notebook only the answers are taken (course.py says what they are called), with the helpers that they
-need. They are put into the notebook of the course, whose own cells judge them (program.py), in a process of their own,
-with a limit of time and memory (trial.py). So it does not matter what else a learner changed, nor what was printed.
-
-Not promised: safety from who attacks the grader. An answer runs as Python, and can reach whatever you can reach. Grade
-the work of strangers in a container.
+From a submitted notebook only the answers are taken, with the helpers that they need. They run in a child that knows no
+check; the judge asks it questions, and gets plain values. So nothing counts that a learner prints, patches or claims.
 """
 
-from jt_exercises.grade.course import COURSE
-from jt_exercises.grade.program import program
-from jt_exercises.grade.table import Row, grade, rows_as_csv, rows_as_text
-from jt_exercises.grade.trial import Outcome, judged
+from jt_exercises.grade.batch import Batch, CanaryError, Outcome, Row
+from jt_exercises.grade.table import rows_as_csv, rows_as_text
 
-__all__ = ["COURSE", "Outcome", "Row", "grade", "judged", "program", "rows_as_csv", "rows_as_text"]
+__all__ = ["Batch", "CanaryError", "Outcome", "Row", "rows_as_csv", "rows_as_text"]

@@ -1,12 +1,12 @@
 """Program: how do a learner's answers get into the notebook of the course?
 
-    the course      import numpy as np; x = normal(9); def roof(i, b, p): return None; print(check.check_roof(roof))
+    the course      import numpy as np; x = normal(9); def roof(i, b, p): raise YourTurn(""); check("05.2", roof)
     a submission                                       def roof(i, b, p): return min(i * b, p)
-    the program     import numpy as np;                def roof(i, b, p): return min(i * b, p); print(check...)
+    the program     import numpy as np;                def roof(i, b, p): return min(i * b, p); answers = (roof,)
 
 Of the course those statements stay that the exercise needs, found by the names that they read and bind; an answer that
 was left as the course has it is one of them. Of a submission only those are taken that bind an answer, and the helpers
-that these need. Nothing runs here.
+that these need. What an answer is called is read off the course's own call of `check`. Nothing runs here.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ import re
 import symtable
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 PLAIN = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign)
-LARGEST = 64 << 20  # bytes of a notebook, with all its outputs
+MOST, STATEMENTS = 1 << 20, 5_000  # letters and statements of all cells
 NOT_PYTHON = re.compile(  # what IPython understands besides: %magic, !shell, ?name and name?
-    r"^\s*[%!?].*$|^\s*[\w.*]+\?{1,2}\s*$", re.MULTILINE
+    r"^[ \t]*[%!?].*$|^[ \t]*[\w.*]+\?{1,2}[ \t]*$", re.MULTILINE
 )
 
 Cells = Mapping[str, str]  # the source of each code cell, by its id
@@ -49,39 +48,72 @@ class Statement:
         return isinstance(self.node, PLAIN)
 
 
-def read(path: Path) -> Cells:
-    """The code cells of a notebook file."""
+def read(name: str, data: bytes) -> Cells:
+    """The code cells of a notebook file; JSON is UTF-8, with or without a mark in front."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise UnreadableError(f"{path.name} is no notebook: it is larger than {LARGEST >> 20} MB")
-        found = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        found = json.loads(data.decode("utf-8-sig"))["cells"]
         code = [cell for cell in found if cell["cell_type"] == "code"]
-        return {str(cell.get("id", number)): "".join(cell["source"]) for number, cell in enumerate(code)}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UnreadableError(f"{path.name} is no notebook: {type(error).__name__}: {error}") from error
+        cells = {str(cell.get("id", number)): "".join(cell["source"]) for number, cell in enumerate(code)}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UnreadableError(f"{name} is no notebook: {type(error).__name__}: {str(error)[:100]}") from error
+    if sum(map(len, cells.values())) > MOST:
+        raise UnreadableError(f"{name} has more than {MOST >> 20} MB of Python")
+    return cells
 
 
-def program(course: Cells, submitted: Cells, answers: Sequence[tuple[str, ...]], number: int) -> str:
-    """The Python that judges one exercise of a notebook.
+@dataclass(frozen=True)
+class Task:
+    """An exercise that a notebook asks for."""
+
+    number: str
+    cell: str
+    answers: tuple[ast.expr, ...]  # what the course hands to its check
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What a learner fills."""
+        return frozenset(n.id for a in self.answers for n in ast.walk(a) if isinstance(n, ast.Name))
+
+
+def tasks(course: Cells) -> list[Task]:
+    """The exercises of a notebook, in order."""
+    return [t for cell, text in course.items() for s in statements(cell, text) if (t := _task(s)) is not None]
+
+
+def _task(s: Statement) -> Task | None:
+    match s.node:
+        case ast.Expr(ast.Call(ast.Name("check"), [ast.Constant(str(number)), *answers])):
+            return Task(number, s.cell, tuple(answers))
+    return None
+
+
+def program(course: Cells, submitted: Cells, number: str) -> str:
+    """The Python that ends with `answers`, those to one exercise of a notebook.
 
     Args:
         course: the notebook as it was given out.
         submitted: the notebook as it came back.
-        answers: the names that each of its exercises asks for.
-        number: which exercise, from 0 on.
+        number: of the exercise, such as "05.2".
 
     Raises:
         UnreadableError: the cell of this exercise is no Python.
     """
+    try:
+        return _program(course, submitted, number)
+    except (RecursionError, MemoryError) as error:  # brackets in brackets
+        raise UnreadableError(f"no Python that a person would write ({type(error).__name__})") from error
+
+
+def _program(course: Cells, submitted: Cells, number: str) -> str:
     given = [s for cell, text in course.items() for s in statements(cell, text)]
-    homes = judging_cells(given)
-    handed_in = _readable(submitted, homes[number])
-    judging, known = _judging(handed_in), {ast.dump(s.node) for s in given}
-    came = [s for s in handed_in if s not in judging]
+    task = next(t for t in tasks(course) if t.number == number)
+    came, known = [s for s in _readable(submitted, task.cell) if _task(s) is None], {ast.dump(s.node) for s in given}
     own = [s for s in came if ast.dump(s.node) not in known]  # what a learner wrote, and the course did not
-    wanted, whole = dict(zip(homes, answers, strict=True)), list[Statement]()
+    wanted, whole = dict[str, frozenset[str]](), list[Statement]()
+    for t in tasks(course):
+        wanted[t.cell] = wanted.get(t.cell, frozenset()) | t.names
     for cell, group in itertools.groupby(given, key=lambda s: s.cell):
-        names = frozenset(wanted.get(cell, ()))
+        names = wanted.get(cell, frozenset())
         found = _answers(came, own, cell, names)
         bound = names & frozenset().union(*(s.binds for s in found))
         added = _apart(_helpers(own, found, names), found, frozenset().union(*(s.binds for s in given)))
@@ -90,7 +122,9 @@ def program(course: Cells, submitted: Cells, answers: Sequence[tuple[str, ...]],
                 whole.append(statement)
             if bound & statement.binds and not any(s.answer and s.cell == cell for s in whole):
                 whole += [replace(s, cell=cell, answer=True) for s in added]
-    return ast.unparse(ast.Module([s.node for s in _slice(whole, homes[number])], []))
+    last = ast.Assign([ast.Name("answers", ast.Store())], ast.Tuple([*task.answers], ast.Load()))
+    nodes = [s.node for s in _slice(whole, task)]
+    return ast.unparse(ast.fix_missing_locations(ast.Module([*nodes, last], [])))
 
 
 def statements(cell: str, text: str) -> list[Statement]:
@@ -98,24 +132,6 @@ def statements(cell: str, text: str) -> list[Statement]:
     if text.startswith("%%"):
         return []
     return [Statement(cell, node, _bound(node), _read(node)) for node in ast.parse(NOT_PYTHON.sub("", text)).body]
-
-
-def judging_cells(given: Sequence[Statement]) -> list[str]:
-    """The cells that judge something: one for each exercise, in order."""
-    return list(dict.fromkeys(s.cell for s in _judging(given)))
-
-
-def _judging(given: Sequence[Statement]) -> list[Statement]:
-    """What calls a check, or tells, or calls a function of the notebook that tells."""
-    tells = {"tell", "check"}
-    tells |= {s.node.name for s in given if isinstance(s.node, ast.FunctionDef) and "tell" in s.reads}
-    return [s for s in given if not isinstance(s.node, ast.FunctionDef) and _calls(s.node, tells)]
-
-
-def _calls(node: ast.stmt, tells: set[str]) -> bool:
-    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
-    names = {f.id if isinstance(f, ast.Name) else f.attr if isinstance(f, ast.Attribute) else "" for f in calls}
-    return bool(names & tells) or any(name.startswith("check_") for name in names)
 
 
 def _bound(node: ast.stmt) -> frozenset[str]:
@@ -154,6 +170,8 @@ def _readable(submitted: Cells, home: str) -> list[Statement]:
         except (SyntaxError, ValueError) as error:
             if cell == home:
                 raise UnreadableError(f"the cell of this exercise is no Python: {error}") from error
+    if len(found) > STATEMENTS:
+        raise UnreadableError(f"more than {STATEMENTS:,} statements, which nobody would write")
     return found
 
 
@@ -196,15 +214,15 @@ def _renamed(statement: Statement, other: Mapping[str, str]) -> Statement:
     return replace(statement, node=node, binds=_bound(node), reads=_read(node))
 
 
-def _slice(whole: Sequence[Statement], home: str) -> list[Statement]:
-    """The cell of an exercise, up to what judges last in it, and all that it needs of earlier ones, in order."""
-    judging = {k for k, s in enumerate(whole) if s in _judging(whole)}
-    last = max(k for k in judging if whole[k].cell == home)
-    kept = {k for k in range(last + 1) if whole[k].cell == home}
+def _slice(whole: Sequence[Statement], task: Task) -> list[Statement]:
+    """The cell of an exercise, up to its check, and all that it needs of earlier ones, in order; no check is needed."""
+    judging = {k: found.number for k, s in enumerate(whole) if (found := _task(s)) is not None}
+    last = next(k for k, number in judging.items() if number == task.number)
+    kept = {k for k in range(last) if whole[k].cell == task.cell} - judging.keys()
     earlier = [k for k in range(last) if k not in judging]
     plainly = frozenset().union(*(s.binds for s in whole if s.plain))
     while True:
-        reads = frozenset().union(*(whole[k].reads for k in kept))
+        reads = task.names.union(*(whole[k].reads for k in kept))
         more = {k for k in earlier if whole[k].binds & (reads if _first(whole[k]) else reads - plainly)} - kept
         if not more:
             return [whole[k] for k in sorted(kept)]

@@ -1,0 +1,195 @@
+"""Sandbox: how far away from everything else does a submission run?
+
+                            other files   network   other processes
+    bubblewrap              hidden        none      unseen             where `bwrap` is installed
+    nested namespaces       hidden        none      unseen             Linux, where a user may have namespaces
+    namespaces              can be read   none      unseen             where nothing may be mounted
+    limits                  can be read   open      can be signalled   anywhere else
+
+The first that works here is taken, and every result says which it was. On each of them an answer has so much time and
+memory, judges nothing, and reaches the grader only as plain values. `hidden` holds for the checks, for what other
+learners handed in, and for the results; with bubblewrap for all but Python and its packages.
+
+The four ways are those of bubblewrap(1) and unshare(1).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import jt_edu
+from jt_exercises.exercise import HOME
+from jt_exercises.process import LAST, LostError, Piped, send
+from jt_exercises.wire import pack
+
+HIDDEN = {"exercise.py", "solution.py", "wrong.toml", "__pycache__"}  # of the folder of an exercise
+ROOM = 512 << 20  # bytes of all files of a submission
+BEGIN = 30.0  # seconds to start Python
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives",
+          "/etc/localtime", "/sys/devices/system/cpu")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Places:
+    """Folders of a batch: what a child may read, what was compiled for it before, where it may write."""
+
+    top: Path
+    hidden: tuple[Path, ...] = ()  # what must not be seen
+    number: str = "0"  # of the submission
+    warming: bool = False  # it is one of ours: what it compiles is kept
+
+    @property
+    def view(self) -> Path:
+        """The packages of the course, without checks and solutions."""
+        return self.top / "view"
+
+    @property
+    def warm(self) -> Path:
+        """Kernels that the course's own solutions needed."""
+        return self.top / "warm"
+
+    @property
+    def work(self) -> Path:
+        """An empty folder of a submission; in the better sandboxes only that submission sees what it writes there."""
+        return self.top / f"work-{self.number}"
+
+    def fill(self) -> None:
+        """Put there what every child reads."""
+        for package in (HOME, Path(jt_edu.__file__).parent):
+            shutil.copytree(package, self.view / package.name, ignore=_left_out if package == HOME else None)
+        self.warm.mkdir()
+
+    def environment(self) -> dict[str, str]:
+        """All variables that a child has: none of ours."""
+        work = str(self.work)
+        return {
+            "PATH": "/usr/bin:/bin", "HOME": work, "TMPDIR": work, "LANG": "C.UTF-8", "MPLBACKEND": "agg",
+            "PYTHONPATH": str(self.view), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1",
+            "JT_EDU_CACHE": str(self.warm) if self.warming else f"{work}/kernels",
+            "JT_EDU_WARM": "" if self.warming else str(self.warm),
+        }  # fmt: skip
+
+
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    """What judges, or tells a solution."""
+    return {*names} & ({"author", "grade"} if Path(folder) == HOME else HIDDEN)
+
+
+class Step(NamedTuple):
+    """A rung of the ladder: what stands before a command, and what is out of a submission's reach."""
+
+    name: str
+    before: Callable[[Places], list[str]]
+    files: bool = False
+    network: bool = False
+    processes: bool = False
+
+
+def _bubblewrap(places: Places) -> list[str]:
+    found = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    found += ["--proc", "/proc", "--dev", "/dev", "--size", str(ROOM), "--tmpfs", "/tmp"]  # noqa: S108 - its own
+    for path in (*SYSTEM, sys.base_prefix, sys.prefix, str(places.view)):
+        found += ["--ro-bind-try", path, path]
+    found += ["--bind" if places.warming else "--ro-bind", str(places.warm), str(places.warm)]
+    found += ["--tmpfs", str(HOME)] if HOME.is_relative_to(sys.prefix) else []
+    found += ["--size", str(ROOM), "--tmpfs", str(places.work), "--chdir", str(places.work)]
+    return [*found, "--remount-ro", "/", "--"]
+
+
+UNSHARE = ["unshare", "--map-root-user", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+NOBODY = ["unshare", "--user", "--map-user=65534", "--map-group=65534"]
+
+
+def _nested(places: Places) -> list[str]:
+    # mounted in the outer namespace, so that nobody in the inner one can take it away again
+    hide = [f"mount -t tmpfs -o size={ROOM if p == places.work else 0x1000} tmpfs {shlex.quote(str(p))}"
+            for p in (HOME, *places.hidden, places.work)]  # fmt: skip
+    warm, lines = (
+        shlex.quote(str(places.warm)),
+        [
+            "set -e",
+            'while read -r _ at kind _; do case "$kind" in proc|sysfs|devpts|cgroup*) ;; '
+            '*) mount -o remount,bind,ro "$at" 2>/dev/null || : ;; esac; done </proc/self/mounts',
+            *hide,
+            *([f"mount --bind {warm} {warm}", f"mount -o remount,bind,rw {warm}"] if places.warming else []),
+            f"cd {shlex.quote(str(places.work))}",
+            f'exec {" ".join(NOBODY)} -- "$@"',
+        ],
+    )
+    return [*UNSHARE, "--", "sh", "-c", "\n".join(lines), "sh"]
+
+
+def _namespaces(places: Places) -> list[str]:
+    return [*UNSHARE, "--", *NOBODY, "--"]
+
+
+LADDER = (
+    Step("bubblewrap", _bubblewrap, files=True, network=True, processes=True),
+    Step("nested namespaces", _nested, files=True, network=True, processes=True),
+    Step("namespaces", _namespaces, network=True, processes=True),
+    Step("limits", lambda _: []),
+)
+
+
+def works(step: Step, places: Places) -> bool:
+    """Whether an answer can be asked on a step here."""
+    with suppress(LostError, OSError), Contained(step=step, places=places, seconds=BEGIN) as side:
+        side.begin("answers = (3,)", 1)
+        return side.answers() == [3]
+    return False
+
+
+def best(places: Places) -> Step:
+    """The first step that works here."""
+    return next(step for step in LADDER if step is LADDER[-1] or works(step, places))
+
+
+@dataclass
+class Contained(Piped):
+    """The process of a submission, in its sandbox; each exercise begins in a fork of it."""
+
+    objects: Sequence[Any] = ()
+    step: Step = LADDER[-1]
+    places: Places = field(default_factory=lambda: Places(Path()))
+
+    def __enter__(self) -> Self:
+        self.places.work.mkdir(exist_ok=True)
+        process = subprocess.Popen(  # noqa: S603 - this Python; what it runs was handed in
+            [*self.step.before(self.places), sys.executable, "-P", "-m", "jt_exercises.child"], cwd=self.places.work,
+            env=self.places.environment(), start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        with process.stdin as there, process.stdout as here:  # type: ignore[union-attr] - both are pipes
+            self.pid, self.writes, self.reads = process.pid, os.dup(there.fileno()), os.dup(here.fileno())
+        process.returncode = 0  # it is waited for below
+        os.set_blocking(self.writes, False)
+        return self
+
+    def begin(self, program: str, answers: int, limit: float = math.inf) -> None:
+        """Make the answers to an exercise; LostError or RaisedError where that does not end well."""
+        self.calls, self.functions, self.objects, self.until = 0, [], [None] * answers, time.monotonic() + limit
+        self.value(self.exchange(pack({"begin": program}, str)))
+
+    def end(self) -> None:
+        """The exercise is over, another may begin."""
+        if not self.lost:
+            with suppress(OSError, TimeoutError):
+                send(self.writes, b"", time.monotonic() + LAST)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        shutil.rmtree(self.places.work, ignore_errors=True)

@@ -1,5 +1,6 @@
 """Child: the process of a submission. It makes the learner's objects, and answers for them; it knows no check.
 
+    --> ready
     <-- {"begin": "def roof(i, b, p): ...; answers = (roof,)"}      a fork runs the program, and from then on it answers
     --> {"value": True}
     <-- {"call": 0, "arguments": (1.0, 2.0, 3.0)}                   as worker.py says
@@ -18,7 +19,7 @@ import signal
 import warnings
 from contextlib import suppress
 
-from jt_exercises.process import COPY, limit, receive, send, serve
+from jt_exercises.process import COPY, end_with_parent, limit, receive, send, serve
 from jt_exercises.wire import pack, unpack
 from jt_exercises.worker import raised
 
@@ -39,6 +40,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a file that grows too large is an OSError, and no death
     limit()
+    send(writes, b"ready")
     with suppress(EOFError):
         while True:
             if message := receive(reads):
@@ -50,6 +52,7 @@ def _fork(text: str, reads: int, writes: int) -> None:
     pid = os.fork() if COPY else 0
     if not pid:
         try:
+            end_with_parent()
             _run(text, reads, writes)
             os._exit(OVER)
         finally:

@@ -11,6 +11,7 @@ this process; values still become plain ones on the way.
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import math
 import os
@@ -243,6 +244,7 @@ class Forked(Piped):
             os.setpgid(0, 0)
             os.close(self.reads)
             os.close(self.writes)
+            end_with_parent()
             faulthandler.disable()  # a crash is told in a sentence, and not by our frames
             limit()
             serve(self.objects, there, here)
@@ -263,6 +265,12 @@ def serve(objects: Sequence[Any], reads: int, writes: int) -> None:
             answer = worker.answer(message)
             sys.stdout.flush()
             send(writes, answer)
+
+
+def end_with_parent() -> None:
+    """From now on this process ends when the one that began it does, however that ends."""
+    with suppress(AttributeError, OSError):  # Linux has it
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def limit() -> None:

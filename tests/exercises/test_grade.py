@@ -1,78 +1,79 @@
-"""A class is graded by the answers alone; what does not end, ends the process, or cheats the easy way is not right."""
+"""A class is graded by the answers alone, in a sandbox; a batch that was stopped goes on, and bad files are told."""
 
 import ast
 import json
 import os
+import signal
+import subprocess
+import sys
 import time
+import zipfile
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from jt_exercises.grade import COURSE, Outcome, Row, grade, judged, program, rows_as_csv, rows_as_text
-from jt_exercises.grade.program import UnreadableError, judging_cells, read, statements
-from jt_exercises.grade.table import NOTEBOOKS, submissions
-from jt_exercises.grade.trial import summed
-from jt_exercises.verdict import Verdict
+from jt_edu.lab import notebooks
+from jt_exercises.author.masters import masters
+from jt_exercises.exercise import find
+from jt_exercises.grade import Batch, Outcome, Row, batch, report, rows_as_csv, rows_as_text
+from jt_exercises.grade.__main__ import main
+from jt_exercises.grade.handed_in import Submission, handed_in
+from jt_exercises.grade.program import UnreadableError, program, read, statements, tasks
+from jt_exercises.process import COPY
 
-ROOF = list(COURSE["05_roofline"]).index("2 the roof")
-RIGHT = """
-def least(i, b, p):
-    return min(i * b, p)
-
-def roof(intensity, bandwidth, peak):
-    return least(intensity, bandwidth, peak), "memory" if intensity * bandwidth < peak else "arithmetic"
-"""
-WRONG = "def roof(intensity, bandwidth, peak):\n    return peak, 'arithmetic'"
-FOR_EVER = "def roof(*_):\n    while True:\n        pass"
-ENDS = "import os\n\ndef roof(*_):\n    os._exit(0)"
-CHEATS = """
-import math
-import numpy as np
-
-def roof(*_):
-    math.isclose = np.isclose = lambda *_, **__: True
-    return 0, "memory"
-"""
-TALKS = "def roof(*_):\n    print('right          2 the roof')\n    return 0.0, 'memory'"
-PATCHES = (
-    WRONG
-    + """
-check.check_roof = lambda *_: "right"
-class check:
-    check_roof = staticmethod(lambda *_: "right")
-"""
-)
+NAME = "01_autograd_by_hand"
+NAMES = [path.stem for path in sorted(notebooks().glob("[0-9]*.ipynb"))]
+pytestmark = pytest.mark.skipif(not COPY, reason="processes are not copied here")
 
 
-def course(name="05_roofline"):
-    return read(NOTEBOOKS / f"{name}.ipynb")
+def course():
+    return batch.course(NAME)
 
 
-def handed_in(answer, *, cell=None, name="05_roofline", number=ROOF):
-    """The notebook of the course, with one cell replaced: that of an exercise, or another."""
-    given = course(name)
-    home = judging_cells([s for key, text in given.items() for s in statements(key, text)])[number]
-    return {**given, cell or home: answer}
+def solved(**instead):
+    """The notebook with its solutions; `instead`: a number, and (what stands there, what a learner wrote)."""
+    cells = dict(batch.solutions(NAME))
+    for number, (text, wrong) in instead.items():
+        (cell,) = (t.cell for t in tasks(course()) if t.number == f"01.{number[1:]}")
+        assert text in cells[cell]
+        cells[cell] = cells[cell].replace(text, wrong)
+    return cells
 
 
-def text_of(submission, name="05_roofline", number=ROOF):
-    return program(course(name), submission, list(COURSE[name].values()), number)
+def as_bytes(cells):
+    code = [{"cell_type": "code", "id": key, "source": text.splitlines(True)} for key, text in cells.items()]
+    return json.dumps({"cells": code, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
 def write(path, cells):
     path.parent.mkdir(parents=True, exist_ok=True)
-    code = [{"cell_type": "code", "id": key, "source": text.splitlines(True)} for key, text in cells.items()]
-    path.write_text(json.dumps({"cells": code, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    path.write_bytes(as_bytes(cells))
 
 
-@pytest.mark.parametrize("name", COURSE)
-def test_every_exercise_has_a_cell_that_judges_it_and_binds_its_answers(name):
-    given = [s for cell, text in course(name).items() for s in statements(cell, text)]
+def graded(folder, **more):
+    found = Batch(folder, only="01_", seed=5, seconds=20, **more)
+    list(found)
+    return found
 
-    homes = judging_cells(given)
 
-    assert len(homes) == len(COURSE[name])
-    for home, names in zip(homes, COURSE[name].values(), strict=True):
-        assert set(names) <= set().union(*(s.binds for s in given if s.cell == home)), home
+# what is taken of a notebook
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_asks_for_the_exercises_of_its_number_and_binds_their_answers(name):
+    cells = batch.course(name)
+    given = [s for cell, text in cells.items() for s in statements(cell, text)]
+
+    for task in tasks(cells):
+        assert find(task.number)
+        assert name.startswith(task.number.partition(".")[0])
+        assert task.names <= set().union(*(s.binds for s in given if s.cell == task.cell)), task
+
+
+def test_every_exercise_of_an_author_is_asked_for_by_a_notebook():
+    assert {t.number for name in NAMES for t in tasks(batch.course(name))} == {m.number for m in masters()}
 
 
 def test_of_a_cell_what_only_ipython_understands_is_left_out_and_questions_in_comments_are_not():
@@ -82,146 +83,206 @@ def test_of_a_cell_what_only_ipython_understands_is_left_out_and_questions_in_co
 
 
 def test_of_a_submission_only_the_answers_are_taken_and_what_they_need():
-    text = text_of(handed_in(RIGHT + "\nnp = None\nprint('hello')\n"))
+    helper = "def slope(f):\n    return f\n\n\njt = None\nprint('hello')\n\n\ndef backward"
+    came = {k: t.replace("node.grad * local", "slope(node.grad) * local") for k, t in solved().items()}
+    came = {k: t.replace("def backward(", f"{helper}(") for k, t in came.items()}
 
-    assert "def their_least" in text and "return (their_least(" in text  # the notebook has a `least` of its own
-    assert "np = None" not in text and "hello" not in text
-    assert "check.check_roof(roof)" in text
-    assert "check_intensity" not in text  # another exercise
+    text = program(course(), came, "01.3")
+
+    assert "before.grad += their_slope(node.grad) * local" in text and "def their_slope" in text
+    assert "hello" not in text and "jt = None" not in text and "check(" not in text
+    assert text.rstrip().endswith("answers = (backward,)")
+
+
+def test_a_helper_that_is_called_like_something_of_the_course_gets_another_name():
+    cells = {"a": "def least(x):\n    return x", "b": 'def f(x):\n    raise YourTurn("")\n\n\ncheck("01.3", f)'}
+    came = {**cells, "b": "def least(x):\n    return -x\n\n\ndef f(x):\n    return least(x)"}
+
+    assert "return their_least(x)" in program(cells, came, "01.3")
 
 
 def test_an_answer_that_moved_to_another_cell_is_found_and_the_last_one_counts():
-    submission = {**course(), "one": WRONG, "two": RIGHT}
-    submission.pop(next(key for key, text in course().items() if "def roof" in text))
+    (home,) = (t.cell for t in tasks(course()) if t.number == "01.3")
+    wrong = "def backward(y, order):\n    return 1"
+    came = {**course(), "one": wrong, "two": solved()[home]}
+    came.pop(home)
 
-    assert "def their_least" in text_of(submission)
+    assert "before.grad += node.grad * local" in program(course(), came, "01.3")
 
 
 def test_a_cell_that_is_no_python_is_told_and_others_are_read_all_the_same():
-    with pytest.raises(UnreadableError, match="no Python"):
-        text_of(handed_in("def roof(:"))
+    came = solved(e3=("def backward(y, order):", "def backward(y:"))
 
-    other = next(key for key, text in course().items() if "def misses" in text)
-    assert "def roof" in text_of(handed_in("def misses(:", cell=other))
+    with pytest.raises(UnreadableError, match="no Python"):
+        program(course(), came, "01.3")
+    assert "def unbroadcast" in program(course(), came, "01.6")
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "words"),
+    ("data", "words"),
     [
-        (RIGHT, "right", ""),
-        (WRONG, "not right", "2 the roof: roof("),
-        ("def roof(*_):\n    return None", "not done yet", ""),
-        ("del roof", "not done yet", ""),
-        (ENDS, "stopped", "status 0"),
-        (CHEATS, "not judged", "it replaced "),
-        (TALKS, "not right", "2 the roof"),
-        (PATCHES, "not right", "2 the roof"),
-        ("def roof(*_):\n    raise SystemExit", "not right", "SystemExit"),
+        (b"[" * 100_000, "is no notebook"),
+        (b'{"cells": [["code"]]}', "is no notebook"),
+        (b'{"cells": [{"cell_type": "code", "source": 7}]}', "is no notebook"),
+        (b"\xff\xfe{}", "is no notebook"),
+        (b"PK\x03\x04", "is no notebook"),
+        (as_bytes({"a": f"x = {'-' * 100_000}1"}), "no Python"),
+        (as_bytes({"a": f"x = {'1 + ' * 20_000}1"}), "no Python"),
+        (as_bytes({"a": "x = 1\n" * 6_000}), "more than 5,000 statements"),
+        (as_bytes({"a": "#" * (2 << 20)}), "more than 1 MB of Python"),
+        (as_bytes({"a": "\n" * 900_000}), ""),
     ],
-    ids=["right", "wrong", "empty", "deleted", "ends", "cheats", "talks", "patches", "exits"],
+    ids=["brackets", "list", "number", "utf-16", "zip", "minus", "plus", "long", "large", "blank"],
 )
-def test_an_answer_gets_what_it_deserves(answer, status, words):
-    found = judged(text_of(handed_in(answer)))
+def test_a_file_that_is_hostile_is_told_in_time(data, words):
+    begin = time.process_time()
 
-    assert (found.status, found.right) == (status, int(status == "right")), found
-    assert words in found.words
-
-
-def test_an_answer_that_never_ends_is_stopped():
-    begin = time.monotonic()
-
-    found = judged(text_of(handed_in(FOR_EVER)), seconds=4)
-
-    assert found == Outcome(0, 1, "stopped", "it did not end within 4 s")
-    assert time.monotonic() - begin < 60
+    with pytest.raises(UnreadableError, match=words) if words else nullcontext():
+        program(course(), read(Submission("eve", NAME, "eve.ipynb", data)), "01.3")
+    assert time.process_time() - begin < 30
 
 
-def test_a_part_counts_as_a_part_and_what_was_not_reached_as_wrong():
-    said = [Verdict("a", True), Verdict("b", False, "no"), Verdict("c", None)]
-
-    assert summed(said) == Outcome(1, 3, "not right", "b: no")
-    assert summed(said[:1], "stopped with ValueError: x") == Outcome(1, 2, "not right", "stopped with ValueError: x")
-    assert summed([said[2]]) == Outcome(0, 1, "not done yet")
-    assert summed([]).status == "not judged"
+# whose notebooks they are
 
 
-def test_a_class_becomes_a_table_and_a_spreadsheet(tmp_path):
-    write(tmp_path / "ada" / "week 2" / "05_roofline.ipynb", handed_in(RIGHT))
-    (tmp_path / "bob_05_roofline.ipynb").write_text("{}")
+def test_learners_are_folders_files_and_archives_and_what_cannot_be_read_is_told(tmp_path):
+    write(tmp_path / "ada" / "week 2" / f"{NAME}.ipynb", course())
+    write(tmp_path / f"bob_{NAME} (1).ipynb", course())
+    write(tmp_path / "ada" / ".ipynb_checkpoints" / f"{NAME}-checkpoint.ipynb", {})
+    write(tmp_path / "notes.ipynb", {})
+    (tmp_path / "eve").mkdir()
+    (tmp_path / "eve" / f"{NAME}.ipynb").symlink_to(tmp_path / "ada" / "week 2" / f"{NAME}.ipynb")
+    with (tmp_path / f"fay_{NAME}.ipynb").open("w") as file:
+        file.truncate(200 << 20)  # a file with a hole: it takes no room
+    with zipfile.ZipFile(tmp_path / "cleo.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"../../{NAME}.ipynb", as_bytes(course()))
+        archive.writestr(f"bomb/{NAME}.ipynb", b"0" * (100 << 20))
+    (tmp_path / "dan.zip").write_bytes(b"PK")
 
-    rows = [r for r in grade(tmp_path, "05_") if r.exercise == "2 the roof"]
-    text, table = rows_as_text(rows), rows_as_csv(rows)
+    found, remarks = handed_in(tmp_path, [NAME])
 
-    assert [(row.learner, row.outcome.status) for row in rows] == [("ada", "right"), ("bob", "not judged")]
-    assert "ada           1" in text and "bob           !" in text
-    assert "ada,05_roofline,2 the roof,1.0,1,1,right," in table
-    assert "bob_05_roofline.ipynb is no notebook" in table
-
-
-def test_what_is_right_in_the_empty_notebook_earns_nothing(tmp_path):
-    given = course("01_autograd_by_hand")
-    write(tmp_path / "cleo" / "01_autograd_by_hand.ipynb", given)
-
-    (row,) = (row for row in grade(tmp_path, "01_") if row.exercise.startswith("5"))
-
-    assert (row.outcome.right, row.outcome.of, row.outcome.status) == (0, 4, "not done yet")
-
-
-BATCH_NORM = """raise YourTurn('give d["variance"], d["square"], d["centred"], d["mean"] and d["x"] their gradients')"""
-
-
-@pytest.mark.parametrize(("name", "exercise", "gap", "answer", "right", "of"), [
-    ("01_autograd_by_hand", "5 one rule for each operator", 'raise YourTurn("return two gradients: of x, and of y")',
-     "return dout / y, None", 1, 4),
-    ("01_autograd_by_hand", "9 through batch norm", BATCH_NORM,
-     'd["variance"] = d["scale"] * -0.5 * (variance + 1e-5) ** -1.5', 1, 5),
-    ("02_meta_operators", "2 views", "diagonal = None", "diagonal = x.reindex((4,), lambda i: (i, i))", 1, 6),
-    ("02_meta_operators", "7 gradients", '(3,), the gradient of x (6,)."""\n    return None',
-     '(3,), the gradient of x (6,)."""\n    return dout.reindex((6,), lambda i: (i // 2,))', 1, 3),
-])  # fmt: skip
-def test_who_answers_a_part_earns_that_part(name, exercise, gap, answer, right, of):
-    given = course(name)
-    (cell,) = (key for key, text in given.items() if gap in text)
-    number = list(COURSE[name]).index(exercise)
-
-    found = judged(text_of(handed_in(given[cell].replace(gap, answer), cell=cell, name=name), name, number))
-
-    assert (found.right, found.of, found.status) == (right, of, "not done yet"), found
+    assert [s.learner for s in found] == ["ada", "bob", "cleo", "fay"]
+    assert "larger than 64 MB" in found[3].unread
+    told = "\n".join(remarks)
+    for words in ("notes.ipynb is called like no", "is a link", "dan.zip is no archive", "cleo handed in"):
+        assert words in told
+    assert sorted(p.name for p in tmp_path.parent.glob("*.ipynb")) == []
 
 
-def test_of_two_files_the_newer_one_counts_and_checkpoints_do_not(tmp_path):
-    for age, name in enumerate(("ada/05_roofline.ipynb", "ada/05_roofline (1).ipynb")):
+def test_of_two_files_the_newer_one_counts(tmp_path):
+    for age, name in enumerate((f"ada/{NAME}.ipynb", f"ada/{NAME} (1).ipynb")):
         write(tmp_path / name, {})
         os.utime(tmp_path / name, (1000 + age, 1000 + age))
-    write(tmp_path / "ada" / ".ipynb_checkpoints" / "05_roofline-checkpoint.ipynb", {})
 
-    assert submissions(tmp_path) == {("ada", "05_roofline"): tmp_path / "ada" / "05_roofline (1).ipynb"}
+    (found,), (remark,) = handed_in(tmp_path, [NAME])
+
+    assert found.source == f"ada/{NAME} (1).ipynb"
+    assert remark.startswith(f"ada handed in {NAME} twice")
 
 
-def test_a_spreadsheet_gets_no_formulas():
-    row = Row("=HYPERLINK(1)", "05_roofline", "2 the roof", Outcome(0, 1, "not right", "-1\nis\tnot"))
+# a class
+
+
+def test_a_class_becomes_a_table_a_spreadsheet_and_pages(tmp_path, capsys):
+    write(tmp_path / "ada" / f"{NAME}.ipynb", solved())
+    write(tmp_path / "bob" / f"{NAME}.ipynb", course())
+    write(tmp_path / f"<b>cleo_{NAME}.ipynb", solved(e3=("before.grad += node", "before.grad = node")))
+    loop = ("    for node in", "    while True: pass\n    for node in")
+    write(tmp_path / "dan" / f"{NAME}.ipynb", solved(e3=loop))
+    (tmp_path / f"eve_{NAME}.ipynb").write_text("{}")
+
+    assert main([str(tmp_path), "--only", "01", "--seconds", "10", "--seed", "3"]) == 0
+
+    words, csv = " ".join(capsys.readouterr().out.split()), (tmp_path / "grades.csv").read_text()
+    assert "ada 1 1 1 1 1 11 of 11" in words and "eve ! ! ! ! ! 0 of 11" in words
+    assert "bob - - - - - 0 of 11" in words  # what is right in the empty notebook earns nothing
+    assert "cleo 1/4 1 1 1 1 9.5 of 11" in words
+    assert "dan ! 1 1 1 1 9 of 11" in words  # a loop that never ends costs that exercise
+    assert 'ada,01_autograd_by_hand,"01.3 backward, in order",2,2,4,4,right,' in csv
+    assert "two paths lead to `b`" in csv and "did not end within 10 s" in csv
+    assert "is no notebook" in csv
+    results = json.loads((tmp_path / "grades" / "dan" / "results.json").read_text())
+    assert (results["score"], len(results["tests"])) == (9, 5)
+    assert {t["status"] for t in results["tests"]} == {"passed", "failed"}
+    assert results["extra_data"]["seed"] == 3
+    page = (tmp_path / "grades" / "class.html").read_text()
+    assert "<b>cleo" not in page and "&lt;b&gt;cleo" in page
+    (cleo,) = (tmp_path / "grades").glob("*cleo*/feedback.html")
+    assert "two paths lead to <code>b</code>" in cleo.read_text()
+
+
+def test_a_notebook_that_a_learner_did_not_hand_in_counts_as_nothing():
+    found = Batch.__new__(Batch)
+    found.notebooks = [NAME]
+    found.found = {("ada", "another"): []}
+
+    assert {row.outcome.status for row in found.rows} == {"not handed in"}
+
+
+def test_a_part_of_an_exercise_earns_a_part_of_its_points():
+    row = Row("ada", NAME, "01.3", "backward", 2, Outcome(1, 4, "not right"))
+
+    assert row.score == 0.5
+    assert "0.5,2,1,4,not right" in rows_as_csv([row])
+    assert "1/4" in rows_as_text([row])
+
+
+def test_a_spreadsheet_gets_no_formulas_and_a_folder_stays_below_ours():
+    row = Row("=HYPERLINK(1)", NAME, "01.3", "backward", 2, Outcome(0, 1, "not right", "-1\nis\tnot"))
 
     assert "'=HYPERLINK(1)" in rows_as_csv([row]) and "'-1 is not" in rows_as_csv([row])
+    assert "/" not in report.folder_of("../../x") and report.folder_of("..").strip(".")
+    assert report.folder_of("a/b") != report.folder_of("a_b") == "a_b"
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("[" * 100_000, "is no notebook"),
-        ('{"cells": [["code"]]}', "is no notebook"),
-        ('{"cells": [{"cell_type": "code", "source": 7}]}', "is no notebook"),
-        (json.dumps({"cells": [{"cell_type": "code", "source": f"x = {'-' * 100_000}1"}]}), "no Python"),
-        (json.dumps({"cells": [{"cell_type": "code", "source": f"roof = {'1 + ' * 20_000}1"}]}), "no Python"),
-        (None, "larger than 64 MB"),
-    ],
-)
-def test_a_file_that_is_hostile_is_told_and_the_class_is_graded_all_the_same(tmp_path, content, words):
-    write(tmp_path / "ada" / "05_roofline.ipynb", handed_in(RIGHT))
-    with (tmp_path / "eve_05_roofline.ipynb").open("w") as file:
-        file.write(content or "")
-        file.truncate(len(content) if content else 100 << 20)  # a file with a hole: it takes no room
+def test_where_a_solution_does_not_earn_full_marks_nobody_is_graded(tmp_path, monkeypatch, capsys):
+    write(tmp_path / "ada" / f"{NAME}.ipynb", solved())
+    wrong = solved(e6=("return", "return 1 +"))
+    monkeypatch.setattr(batch, "solutions", lambda name: wrong)
 
-    rows = {(row.learner, row.exercise): row.outcome for row in grade(tmp_path)}
+    assert main([str(tmp_path), "--only", "01"]) == 2
+    assert "Nobody was graded. 01.6 cannot be graded on this machine: its solution is" in capsys.readouterr().err
+    assert not (tmp_path / "grades.csv").exists()
 
-    assert rows["ada", "2 the roof"].status == "right"
-    assert words in rows["eve", "2 the roof"].words
+
+def test_a_batch_that_was_stopped_goes_on_with_the_same_scores_and_leaves_no_process(tmp_path):
+    for k in range(4):
+        wrong = {"e3": ("before.grad += node", f"before.grad += {k} * node")}
+        write(tmp_path / f"learner {k}" / f"{NAME}.ipynb", solved(**wrong))
+    whole = rows_as_csv(graded(tmp_path, jobs=2).rows)
+    for path in (tmp_path / "grades" / "state").iterdir():
+        path.unlink()
+    command = [sys.executable, "-m", "jt_exercises.grade", str(tmp_path), "--only", "01", "--seed", "5"]
+    process = subprocess.Popen([*command, "--seconds", "20"], stderr=subprocess.DEVNULL, start_new_session=True)
+    while not (done := list((tmp_path / "grades" / "state").glob("*.json"))) and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+
+    assert process.wait(60) == 130
+    assert 0 < len(done) < 4
+    assert not [p for p in Path("/proc").glob("[0-9]*") if "jt_exercises.child" in _command(p)]
+    kept = {path: path.stat().st_mtime_ns for path in done}
+    assert rows_as_csv(graded(tmp_path, jobs=2).rows) == whole
+    assert {path: path.stat().st_mtime_ns for path in done} == kept  # they were not graded again
+
+
+def _command(process):
+    try:
+        return (process / "cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def test_another_seed_gives_other_cases(tmp_path):
+    state = Batch(tmp_path, seed=1)
+    s = Submission("ada", NAME, "", b"x")
+
+    assert state._state(s) != replace(state, seed=2)._state(s)
+    assert Batch(tmp_path).seed == Batch(tmp_path).seed  # a secret one is kept
+
+
+def test_an_empty_folder_and_words_that_mean_nothing_are_told(tmp_path, capsys):
+    assert main([str(tmp_path)]) == 1
+    assert "There is no notebook of the course below" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([str(tmp_path), "--sandbox", "none"])

@@ -20,7 +20,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -117,7 +116,7 @@ class Batch:
     def __iter__(self) -> Iterator[list[Row]]:
         """Grade all of them: the rows of each submission, as soon as it is done."""
         with tempfile.TemporaryDirectory(prefix="jt_edu-grade-", ignore_cleanup_errors=True) as top:
-            places = Places(Path(top), (self.folder.resolve(), NOTEBOOKS.parent.resolve()))
+            places = Places(Path(top), (HOME, self.folder.resolve(), NOTEBOOKS.resolve()))
             places.fill()
             step = next((s for s in LADDER if s.name == self.step), None) or best(places)
             self.step = step.name
@@ -177,7 +176,7 @@ class Batch:
         """CanaryError where a solution is not right, or an empty notebook is; else what is right in an empty one."""
         given, asked = dict[str, int](), list[tuple[str, bool, Future[list[Outcome]]]]()
         for name in sorted({s.notebook for s in fresh}):
-            for number, cells in enumerate((course(name), _solved(name))):
+            for number, cells in enumerate((course(name), solutions(name))):
                 if cells is not None:
                     data = json.dumps({"cells": [{"cell_type": "code", "id": k, "source": cells[k]} for k in cells]})
                     places = replace(job.places, number=f"canary-{number}-{name}", warming=bool(number))
@@ -208,7 +207,7 @@ def _quiet() -> None:
 @cache
 def course(name: str) -> Cells:
     """The cells of a notebook as it was given out."""
-    return read(f"{name}.ipynb", (NOTEBOOKS / f"{name}.ipynb").read_bytes())
+    return read(Submission("", name, f"{name}.ipynb", (NOTEBOOKS / f"{name}.ipynb").read_bytes()))
 
 
 @cache
@@ -218,17 +217,14 @@ def rules() -> str:
     return hashlib.sha256(text + jt_edu.__version__.encode()).hexdigest()
 
 
-def _solved(name: str) -> Cells | None:
+def solutions(name: str) -> Cells | None:
     """The notebook with all solutions; None where these are not installed."""
     try:
         from jt_exercises.author.masters import masters  # noqa: PLC0415 - a learner's package has none
     except ImportError:
         return None
-    solutions = {m.number: m.solved for m in masters()}
-    cells = dict(course(name))
-    for task in tasks(course(name)):
-        cells[task.cell] = solutions[task.number]
-    return cells
+    texts = {m.number: m.solved for m in masters()}
+    return {**course(name), **{task.cell: texts[task.number] for task in tasks(course(name))}}
 
 
 def _rows(s: Submission, found: Sequence[Outcome]) -> list[Row]:
@@ -247,9 +243,7 @@ def outcomes(s: Submission, job: Job) -> list[Outcome]:
         with seeded(job.seed):
             for task in tasks(course(s.notebook)):
                 try:
-                    if s.unread:
-                        raise UnreadableError(s.unread)
-                    text = program(course(s.notebook), read(s.source, s.data), task.number)
+                    text = program(course(s.notebook), read(s), task.number)
                 except UnreadableError as error:
                     found.append(Outcome(0, 1, "not judged", str(error)))
                     continue

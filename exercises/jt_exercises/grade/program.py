@@ -19,6 +19,8 @@ import symtable
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from jt_exercises.grade.handed_in import Submission
+
 PLAIN = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign)
 MOST, STATEMENTS = 1 << 20, 5_000  # letters and statements of all cells
 NOT_PYTHON = re.compile(  # what IPython understands besides: %magic, !shell, ?name and name?
@@ -48,16 +50,18 @@ class Statement:
         return isinstance(self.node, PLAIN)
 
 
-def read(name: str, data: bytes) -> Cells:
+def read(s: Submission) -> Cells:
     """The code cells of a notebook file; JSON is UTF-8, with or without a mark in front."""
+    if s.unread:
+        raise UnreadableError(s.unread)
     try:
-        found = json.loads(data.decode("utf-8-sig"))["cells"]
+        found = json.loads(s.data.decode("utf-8-sig"))["cells"]
         code = [cell for cell in found if cell["cell_type"] == "code"]
         cells = {str(cell.get("id", number)): "".join(cell["source"]) for number, cell in enumerate(code)}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UnreadableError(f"{name} is no notebook: {type(error).__name__}: {str(error)[:100]}") from error
+        raise UnreadableError(f"{s.source} is no notebook: {type(error).__name__}: {str(error)[:100]}") from error
     if sum(map(len, cells.values())) > MOST:
-        raise UnreadableError(f"{name} has more than {MOST >> 20} MB of Python")
+        raise UnreadableError(f"{s.source} has more than {MOST >> 20} MB of Python")
     return cells
 
 

@@ -16,7 +16,6 @@ import json
 import re
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import jt_edu
@@ -26,10 +25,11 @@ from jt_exercises.grade.table import total
 
 PASSED = {"right": True, "not done yet": None, "not handed in": None}
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"><title>{title}</title>
-<style>:root {{color-scheme: light dark}} body {{font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width:
-{width}; padding: 0 1em}} table {{border-collapse: collapse}} th, td {{padding: .2em .5em; text-align: left;
-vertical-align: top}} td.share {{min-width: 2.2em; text-align: center}} footer {{color: gray; font-size: .85em}}
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title><style>:root {{color-scheme: light dark}} table {{border-collapse: collapse}}
+body {{font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: {width}; padding: 0 1em}}
+th, td {{padding: .2em .5em; text-align: left; vertical-align: top}}
+td.share {{min-width: 2.2em; text-align: center}} footer {{color: gray; font-size: .85em}}
 </style><h1>{title}</h1>{body}<footer><p>{foot}</p></footer></html>
 """
 

@@ -31,12 +31,12 @@ from typing import Any, NamedTuple, Self
 
 import jt_edu
 from jt_exercises.exercise import HOME
-from jt_exercises.process import LAST, LostError, Piped, send
-from jt_exercises.wire import pack
+from jt_exercises.process import LAST, LostError, Piped, end_with_parent, receive, send
+from jt_exercises.wire import WireError, pack
 
 HIDDEN = {"exercise.py", "solution.py", "wrong.toml", "__pycache__"}  # of the folder of an exercise
 ROOM = 512 << 20  # bytes of all files of a submission
-BEGIN = 30.0  # seconds to start Python
+BEGIN = 90.0  # seconds to start Python
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives",
           "/etc/localtime", "/sys/devices/system/cpu")  # fmt: skip
 
@@ -46,7 +46,7 @@ class Places:
     """Folders of a batch: what a child may read, what was compiled for it before, where it may write."""
 
     top: Path
-    hidden: tuple[Path, ...] = ()  # what must not be seen
+    unseen: tuple[Path, ...] = (HOME,)  # folders
     number: str = "0"  # of the submission
     warming: bool = False  # it is one of ours: what it compiles is kept
 
@@ -103,7 +103,8 @@ def _bubblewrap(places: Places) -> list[str]:
     for path in (*SYSTEM, sys.base_prefix, sys.prefix, str(places.view)):
         found += ["--ro-bind-try", path, path]
     found += ["--bind" if places.warming else "--ro-bind", str(places.warm), str(places.warm)]
-    found += ["--tmpfs", str(HOME)] if HOME.is_relative_to(sys.prefix) else []
+    for path in places.unseen:
+        found += ["--tmpfs", str(path)] if path.is_relative_to(sys.prefix) else []
     found += ["--size", str(ROOM), "--tmpfs", str(places.work), "--chdir", str(places.work)]
     return [*found, "--remount-ro", "/", "--"]
 
@@ -112,40 +113,31 @@ UNSHARE = ["unshare", "--map-root-user", "--net", "--ipc", "--pid", "--fork", "-
 NOBODY = ["unshare", "--user", "--map-user=65534", "--map-group=65534"]
 
 
+REMOUNT = """while read -r _ at kind _; do
+  case "$kind" in proc|sysfs|devpts|cgroup*) ;; *) mount -o remount,bind,ro "$at" 2>/dev/null || : ;; esac
+done </proc/self/mounts"""
+
+
 def _nested(places: Places) -> list[str]:
     # mounted in the outer namespace, so that nobody in the inner one can take it away again
-    hide = [f"mount -t tmpfs -o size={ROOM if p == places.work else 0x1000} tmpfs {shlex.quote(str(p))}"
-            for p in (HOME, *places.hidden, places.work)]  # fmt: skip
-    warm, lines = (
-        shlex.quote(str(places.warm)),
-        [
-            "set -e",
-            'while read -r _ at kind _; do case "$kind" in proc|sysfs|devpts|cgroup*) ;; '
-            '*) mount -o remount,bind,ro "$at" 2>/dev/null || : ;; esac; done </proc/self/mounts',
-            *hide,
-            *([f"mount --bind {warm} {warm}", f"mount -o remount,bind,rw {warm}"] if places.warming else []),
-            f"cd {shlex.quote(str(places.work))}",
-            f'exec {" ".join(NOBODY)} -- "$@"',
-        ],
-    )
+    work, warm = shlex.quote(str(places.work)), shlex.quote(str(places.warm))
+    lines = ["set -e", REMOUNT, *(f"mount -t tmpfs -o size=4k tmpfs {shlex.quote(str(p))}" for p in places.unseen)]
+    lines += [f"mount --bind {warm} {warm}", f"mount -o remount,bind,rw {warm}"] if places.warming else []
+    lines += [f"mount -t tmpfs -o size={ROOM} tmpfs {work}", f"cd {work}", f'exec {" ".join(NOBODY)} -- "$@"']
     return [*UNSHARE, "--", "sh", "-c", "\n".join(lines), "sh"]
-
-
-def _namespaces(places: Places) -> list[str]:
-    return [*UNSHARE, "--", *NOBODY, "--"]
 
 
 LADDER = (
     Step("bubblewrap", _bubblewrap, files=True, network=True, processes=True),
     Step("nested namespaces", _nested, files=True, network=True, processes=True),
-    Step("namespaces", _namespaces, network=True, processes=True),
+    Step("namespaces", lambda _: [*UNSHARE, "--", *NOBODY, "--"], network=True, processes=True),
     Step("limits", lambda _: []),
 )
 
 
 def works(step: Step, places: Places) -> bool:
     """Whether an answer can be asked on a step here."""
-    with suppress(LostError, OSError), Contained(step=step, places=places, seconds=BEGIN) as side:
+    with suppress(LostError, OSError), Contained(step=step, places=places) as side:
         side.begin("answers = (3,)", 1)
         return side.answers() == [3]
     return False
@@ -170,11 +162,16 @@ class Contained(Piped):
             [*self.step.before(self.places), sys.executable, "-P", "-m", "jt_exercises.child"], cwd=self.places.work,
             env=self.places.environment(), start_new_session=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            preexec_fn=end_with_parent,  # noqa: PLW1509 - a judge has one thread, and this takes no lock
         )  # fmt: skip
         with process.stdin as there, process.stdout as here:  # type: ignore[union-attr] - both are pipes
             self.pid, self.writes, self.reads = process.pid, os.dup(there.fileno()), os.dup(here.fileno())
-        process.returncode = 0  # it is waited for below
+        process.returncode = 0  # whoever waits for it is Piped
         os.set_blocking(self.writes, False)
+        try:
+            receive(self.reads, time.monotonic() + BEGIN)  # it is there; what it takes to start is nobody's fault
+        except (EOFError, TimeoutError, WireError):
+            self.lost = "no Python starts in this sandbox"
         return self
 
     def begin(self, program: str, answers: int, limit: float = math.inf) -> None:

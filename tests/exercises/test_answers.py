@@ -11,7 +11,6 @@ The answers stand in the file of their notebook:
 import pytest
 
 from tests.exercises import (
-    test_03_fusion,
     test_04_kernels,
     test_05_roofline,
     test_06_matmul,
@@ -22,7 +21,6 @@ from tests.exercises import (
 from tests.exercises.answers import made
 
 NOTEBOOKS = {
-    "03": test_03_fusion,
     "04": test_04_kernels,
     "05": test_05_roofline,
     "06": test_06_matmul,

@@ -175,9 +175,10 @@ BATCH_NORM = """raise YourTurn('give d["variance"], d["square"], d["centred"], d
      "return dout / y, None", 1, 4),
     ("01_autograd_by_hand", "9 through batch norm", BATCH_NORM,
      'd["variance"] = d["scale"] * -0.5 * (variance + 1e-5) ** -1.5', 1, 5),
-    ("02_meta_operators", "2 views", "diagonal = None", "diagonal = x.reindex((4,), lambda i: (i, i))", 1, 6),
-    ("02_meta_operators", "7 gradients", '(3,), the gradient of x (6,)."""\n    return None',
-     '(3,), the gradient of x (6,)."""\n    return dout.reindex((6,), lambda i: (i // 2,))', 1, 3),
+    ("02_meta_operators", "2 views", 'raise YourTurn("return one reindex, with one counter")',
+     "return x.reindex((min(h, w),), lambda i: (i, i))", 1, 6),
+    ("02_meta_operators", "7 gradients", 'raise YourTurn("return one reindex")',
+     "return dout.reindex((6,), lambda i: (i // 2,))", 1, 3),
 ])  # fmt: skip
 def test_who_answers_a_part_earns_that_part(name, exercise, gap, answer, right, of):
     given = course(name)

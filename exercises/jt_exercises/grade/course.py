@@ -17,7 +17,7 @@ COURSE: dict[str, dict[str, tuple[str, ...]]] = {
         "9 through batch norm": ("backwards",),
     },
     "02_meta_operators": {
-        "2 views": ("transposed", "upside_down", "every_second_column", "diagonal", "padded", "twice_as_wide"),
+        "2 views": ("twice_as_wide", "transposed", "upside_down", "every_second_column", "diagonal", "padded"),
         "4 a matrix product": ("my_matmul",),
         "5 convolution and pooling": ("my_conv2d", "my_max_pool"),
         "7 gradients": ("windows_gradient", "backwards_twice_gradient", "pairs_summed_gradient"),

@@ -22,23 +22,19 @@ def roof(intensity, bandwidth, peak):
     return least(intensity, bandwidth, peak), "memory" if intensity * bandwidth < peak else "arithmetic"
 """
 WRONG = "def roof(intensity, bandwidth, peak):\n    return peak, 'arithmetic'"
-FOR_EVER = "def roof(*_):\n    while True:\n        pass"
+FOR_EVER = "while True:\n    roof = None"
 ENDS = "import os\n\ndef roof(*_):\n    os._exit(0)"
 CHEATS = """
 import math
-import numpy as np
 
-def roof(*_):
-    math.isclose = np.isclose = lambda *_, **__: True
-    return 0, "memory"
+roof = math.isclose = lambda *_, **__: True
 """
 TALKS = "def roof(*_):\n    print('right          2 the roof')\n    return 0.0, 'memory'"
 PATCHES = (
     WRONG
     + """
-check.check_roof = lambda *_: "right"
-class check:
-    check_roof = staticmethod(lambda *_: "right")
+def check(*_):
+    return "right"
 """
 )
 
@@ -86,8 +82,8 @@ def test_of_a_submission_only_the_answers_are_taken_and_what_they_need():
 
     assert "def their_least" in text and "return (their_least(" in text  # the notebook has a `least` of its own
     assert "np = None" not in text and "hello" not in text
-    assert "check.check_roof(roof)" in text
-    assert "check_intensity" not in text  # another exercise
+    assert "check('05.2', roof)" in text
+    assert "05.1" not in text  # another exercise
 
 
 def test_an_answer_that_moved_to_another_cell_is_found_and_the_last_one_counts():
@@ -112,7 +108,7 @@ def test_a_cell_that_is_no_python_is_told_and_others_are_read_all_the_same():
         (WRONG, "not right", "2 the roof: roof("),
         ("def roof(*_):\n    return None", "not done yet", ""),
         ("del roof", "not done yet", ""),
-        (ENDS, "stopped", "status 0"),
+        (ENDS, "not right", "it ended Python"),
         (CHEATS, "not judged", "it replaced "),
         (TALKS, "not right", "2 the roof"),
         (PATCHES, "not right", "2 the roof"),

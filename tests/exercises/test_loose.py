@@ -6,10 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from jt_exercises import convolution, matmul, roofline
+from jt_exercises import convolution, matmul
 from jt_exercises.convolution.problems import Problem
 from tests.exercises.answers import made
-from tests.exercises.test_05_roofline import RIGHT as ROOFLINE
 from tests.exercises.test_07_convolution import REPAIRED, WINOGRAD, WINOGRAD_2D
 
 
@@ -42,14 +41,6 @@ def test_any_key_that_tells_problems_apart_is_right(key):
 
 def test_nothing_is_not_done_yet():
     assert matmul.check_order(None).passed is None
-    assert roofline.check_intensity(None).passed is None
-
-
-def test_a_roof_may_be_a_list_and_seconds_may_be_a_number_of_numpy():
-    roof, measure = made(ROOFLINE["roof"]), made(ROOFLINE["measure"])
-
-    assert roofline.check_roof(lambda *place: list(roof(*place))).passed
-    assert roofline.check_measure(lambda work, clock: np.float32(measure(work, clock))).passed
 
 
 def test_a_number_has_a_plus_in_front_and_shows_its_value_to_nobody():

@@ -3,7 +3,7 @@
     COURSE["03_fusion"]["2 can_inline"]      ("can_inline",)       the names that a learner fills
 
 An answer is a function or a variable at the top level of a cell. Exercises without an answer that can be judged
-(predictions, reflections, the bug of notebook 10) are not here.
+(predictions, reflections) are not here.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ COURSE: dict[str, dict[str, tuple[str, ...]]] = {
         "5 the same answer": ("agrees",),
     },
     "10_training": {
-        "1 a step by hand": ("descend", "largest"),
+        "8 find the bug": ("learn",),
+        "9 a step by hand": ("descend", "largest"),
     },
     "11_backbones": {
         "1 residual blocks": ("residual", "bottleneck"),

@@ -84,9 +84,8 @@ BUGS = (
         "a loss that is missing is drawn as 0, instead of a gap", "widgets/test_bundle.py"),
     Bug("exercises", "exercises/jt_exercises/roofline/caches.py", '"K": 1 << 10', '"K": 1_000',
         "a cache of 32 kB has 32,000 bytes instead of 32,768", "exercises/test_05_roofline.py"),
-    Bug("notebooks", "notebooks/source/10_training.py", "largest(curvature), 2 / curvature)",
-        "largest(curvature), 1 / curvature)",
-        "the right answer to an exercise is refused", "exercises/test_10_training.py"),
+    Bug("notebooks", "exercises/jt_exercises/training/gradient_descent/exercise.py", "right = 2 / curvature",
+        "right = 1 / curvature", "the right answer to an exercise is refused", "exercises/test_exercises.py"),
 )  # fmt: skip
 
 

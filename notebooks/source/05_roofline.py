@@ -19,7 +19,7 @@ import numpy as np
 
 import jt_edu as jt
 import jt_widgets as see
-from jt_exercises import roofline as check
+from jt_exercises.roofline import caches
 from jt_exercises.timing import least, ratio  # CPU seconds, the least of 15 runs; the quotient of two, in turns
 
 jt.set_num_threads(1)  # one thread and its CPU time: other programs take time of their own, not ours
@@ -48,43 +48,10 @@ print(f"the ridge: a kernel with fewer than {ridge:.1f} operations per byte wait
 
 # %% [markdown]
 # **Look.** Arithmetic is nearly free, and hardly any kernel has enough of it: that is the whole reason for fusion.
-#
-# ## 2. Exercise 1: one figure of a kernel
-#
-# The *intensity* of a kernel is its operations over the bytes that it reads and writes, each array counted once. All
-# arrays are large, and float32 where nothing else is said: 4 bytes for a number. A multiplication and an addition are
-# two operations. Write fractions, such as `2 / 7`.
-#
-# <details><summary>A hint</summary> `x + y`: one operation for each element; two numbers are read, one is written: 12
-# bytes. So 1 / 12. A sum writes next to nothing. </details>
-# <details><summary>A second hint</summary> A product of n by n matrices: n² elements of n multiplications and n
-# additions each; three matrices of n² numbers. </details>
 
-# %%
-intensity = {
-    "x + y": None,
-    "x * 2": None,
-    "x.sum()": None,
-    "x + y, float64": None,
-    "(x * 2 + 1) * x - 3, fused": None,
-    "a @ b, 1200 by 1200": None,
-}
-print(check.check_intensity(intensity))
+# %% exercise 05.1
 
-# %% [markdown]
-# ## 3. Exercise 2: the roof
-#
-# Write `roof`: how many operations per second a kernel of some intensity can reach at best, and what limits it:
-# "memory" or "arithmetic". (Where both take the same time, at the ridge, say "arithmetic".)
-
-
-# %%
-def roof(intensity, bandwidth, peak):
-    """(operations per second, "memory" or "arithmetic"); bandwidth is in bytes per second."""
-    return None
-
-
-print(check.check_roof(roof))
+# %% exercise 05.2
 
 # %% [markdown]
 # ## 4. Dots under the roof
@@ -135,41 +102,10 @@ for length in (6_000_000, 16_000_000):
 # count: half of them, as float32 instead of float64, is half of the time. (A share above 100 % says that memory was
 # busier when section 1 measured it, or that a large cache still held a part of the arrays. If the rows differ much,
 # something else is using the memory: run the cell again.)
-#
-# **Exercise 3.** Fusion leaves the operations as they are and removes bytes, so it moves dots to the right. By which
-# factor? Answer 1 where it does not.
-#
-# <details><summary>A hint</summary> Count arrays, read and written, for each operator alone and for the one kernel. A
-# product whose two factors are the same array reads it once. </details>
 
-# %%
-z = normal(3_000_000)
-expressions = {
-    "x.sum()": lambda: long.sum(0),
-    "x * 2 + 1": lambda: long * 2 + 1,
-    "(x * x + 1).sum()": lambda: (long * long + 1).sum(0),
-    "(x + y) * z": lambda: (x + y) * z,
-}
-factor = dict.fromkeys(expressions)
-print(check.check_moves(expressions, factor))
+# %% exercise 05.3
 
-# %% [markdown]
-# ## 5. Exercise 4: an honest stopwatch
-#
-# All these figures stand on measured times. But the first run of a kernel compiles, and later ones are disturbed by
-# other programs. Write `measure(work, clock)`: the seconds that `work()` takes where nothing disturbs it. `clock()` is
-# the time now. It will be tried on simulated machines, whose true times are known: some are disturbed in 7 of 10 runs.
-#
-# <details><summary>A hint</summary> A disturbance makes a run longer, never shorter. Is the mean honest, then? The
-# median, in the worst of these machines? </details>
-
-
-# %%
-def measure(work, clock):
-    return None
-
-
-print(check.check_measure(measure))
+# %% exercise 05.4
 
 # %% [markdown]
 # ## 6. The cliff
@@ -205,59 +141,37 @@ axis.set_xticks([8 << k for k in range(0, 15, 2)], ["8 kB", "32", "128", "512", 
 axis.set_yticks(doubled := [1 << k for k in range(8) if 1 << k <= times[top]], doubled)
 axis.minorticks_off()
 axis.grid(alpha=0.3)
-for name, size in check.caches():
+for name, size in caches():
     axis.axvline(size >> 10, color="#d55e00", linestyle="--", linewidth=1)
     axis.annotate(f" {name}", (size >> 10, 1), (0, -10), ("data", "axes fraction"), "offset points", color="#d55e00")
 plt.show()
-print("caches:", ", ".join(f"{name} {size >> 10:,} kB" for name, size in check.caches()) or "the system does not tell")
+print("caches:", ", ".join(f"{name} {size >> 10:,} kB" for name, size in caches()) or "the system does not tell")
 print(f"with {top} kB it is {times[top]:.1f} times as fast as from memory")
 
 # %% [markdown]
 # **Look.** Steps, near the sizes of the caches, some high and some low. But why a *cliff*? Should an array that is a
 # tenth too large not still find nine tenths of itself in the cache?
-#
-# **Exercise 5.** An array of `lines` cache lines is read from the first to the last, `passes` times. The cache holds
-# `cache` lines and, when a new one comes, throws out the one that was not used for longest. How often is a line not
-# there? Write the formula; it is compared with a simulated cache.
-#
-# <details><summary>A hint</summary> Play it with a cache of 2 lines: 1 2 1 2 ..., and then 1 2 3 1 2 3 ... Who was
-# thrown out when line 1 is wanted again? </details>
 
-
-# %%
-def misses(lines, cache, passes):
-    return None
-
-
-print(check.check_misses(misses))
+# %% exercise 05.5
 
 # %% [markdown]
 # (Real caches only nearly do that: they fetch ahead when they see a pattern, and a line has few places where it may be.
 # So real cliffs have a slope.)
+
+# %% exercise 05.6
+
+# %% [markdown]
+# The next cell compares an addition with itself, on your own machine: the quotient should be 1. **Predict** how far
+# from it a single run is, and how far the least of 15 in turns.
 #
-# ## 7. Exercise 6: ten percent slower?
+# ## 8. Break it
 #
-# You changed a kernel. Is it slower than before, by more than 10 %? Somebody will stop your change if the answer is
-# wrong, so it should be right on a machine that is disturbed, and that becomes slower or faster while you measure, as
-# laptops do when they get warm. Write `is_slower(old, new, clock)`.
-#
-# <details><summary>A hint</summary> One round runs both, one after the other: whatever changes slowly hits both. At
-# least 15 rounds, and a first one that does not count. </details>
-# <details><summary>A second hint</summary> Keep the least time of each. Slower by more than 10 %: the quotient of the
-# two is above 1.1. </details><br>
-#
-# The same cell then compares an addition with itself, on your own machine: the quotient should be 1. **Predict** how
-# far from it a single run is, and how far the least of 15 in turns.
+# Then a benchmark says that our framework adds two arrays of 12 MB far faster than memory can deliver them.
+# **Predict**: is it the cache, the clock, or the code? The roof says at once that something is wrong. Repair the line
+# with the arrow.
 
 
 # %%
-def is_slower(old, new, clock):
-    return None
-
-
-print(check.check_slower(is_slower))
-
-
 def once(work):
     begin = time.process_time()
     work()
@@ -273,14 +187,7 @@ turns = [ratio(add, add) for _ in range(5)]
 print(f"single runs       {min(single):.2f} to {max(single):.2f}")
 print(f"least of 15 each  {min(turns):.2f} to {max(turns):.2f}")
 
-# %% [markdown]
-# ## 8. Break it
-#
-# A benchmark says that our framework adds two arrays of 12 MB far faster than memory can deliver them. **Predict**: is
-# it the cache, the clock, or the code? The roof says at once that something is wrong. Repair the line with the arrow.
 
-
-# %%
 def benchmark():
     x + y  # <--
 

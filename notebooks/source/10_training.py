@@ -19,7 +19,6 @@ import jt_edu as jt
 import jt_widgets as see
 from jt_edu import nn, optim
 from jt_edu.data import ArrayDataset, digits, progress
-from jt_exercises.tell import tell
 
 clock = time.perf_counter()
 jt.set_global_seed(0)
@@ -32,16 +31,8 @@ print(f"{len(images)} images of shape {images.shape[1:]} to learn from, {len(uns
 # ## 1. The data
 #
 # The images that are held out are for the exam only: nothing below learns from them.
-
-# %%
-figure, axes = plt.subplots(2, 10, figsize=(10, 2.4))
-for axis, image, label in zip(axes.flat, images, labels, strict=False):
-    axis.imshow(image[0], cmap="gray_r")
-    axis.set_title(label, fontsize=10)
-    axis.axis("off")
-
-# %% [markdown]
-# These are few. But a digit that is moved by one pixel is the same digit, and that gives five times as many. They
+#
+# The others are few. But a digit that is moved by one pixel is the same digit, and that gives five times as many. They
 # are shown to the network in *batches* of 128 images: one step of learning for each.
 
 
@@ -60,6 +51,12 @@ train = ArrayDataset(
     shuffle=True,
 )
 print(f"{train.total_len} images in {len(train)} batches")
+
+figure, axes = plt.subplots(2, 10, figsize=(10, 2.4))
+for axis, image, label in zip(axes.flat, images, labels, strict=False):
+    axis.imshow(image[0], cmap="gray_r")
+    axis.set_title(label, fontsize=10)
+    axis.axis("off")
 
 # %% [markdown]
 # ## 2. A module is an ordinary object
@@ -271,87 +268,14 @@ for step in range(61):
     if step % 10 == 0:
         print(f"step {step:2}   loss {loss.item():.4f}")
 
-# %% [markdown]
-# <details><summary>A hint</summary>
-#
-# What is in `trial.first.bias.grad` after the first step, and what after the second? </details>
-#
-# <details><summary>The answer</summary>
-#
-# `loss.backward()` *adds* to `.grad`, so that a loss can come in several parts. Without `optimizer.zero_grad()`
-# before it, each step follows the sum of all gradients so far, runs past the goal, and is thrown about.
-# `optimizer.step(loss)` of part 3 clears `.grad` after itself and needs no `zero_grad`; but do not call `backward`,
-# too: what it has collected is added. </details>
-#
-# ## 9. Exercise: a step, by hand
-#
-# Now without an optimiser. The gradient of a parameter says how the loss changes with each of its numbers; a step of
-# *gradient descent* goes the other way: the new number is the old one, minus the *learning rate* `lr` times the
-# gradient. `jt.grad(loss, parameters)` is a list with one gradient for each parameter, and `p.assign(v)` gives a
-# parameter the value `v`.
-#
-# Write `descend`. It is compared with `optim.SGD`, after one step and after three.
-#
-# <details><summary>A hint</summary> `for p, g in zip(parameters, jt.grad(loss, parameters)):` and one line.
-# </details><br>
-#
-# And how large may a step be? Near its lowest point every smooth loss looks like a valley, `curvature * w * w / 2`,
-# where `w` is how far a parameter is from the best place. Its gradient is `curvature * w`. **Predict**: what does the
-# loss do with a small learning rate? With a larger one? With one that is larger still?
-#
-# Write `largest`: the learning rate above which each step ends farther from the best place than it began. The last
-# lines of the cell take steps of 0.5, 0.95, 1 and 1.05 times yours, as soon as both functions are written.
-#
-# <details><summary>A hint</summary> A step makes `w` into `w - lr * curvature * w`: it multiplies `w` by a number.
-# `w` may change its sign; how large may it be? </details>
+# %% exercise 10.8
 
-
-# %%
-def descend(parameters, loss, lr):
-    """One step, in place."""
-
-
-def largest(curvature):
-    return None
-
-
-def trained(step, steps):
-    """All parameters of a small network after some steps, as one row, or None; and what happened."""
-    jt.set_global_seed(1)
-    net, pixels, wanted = nn.Linear(64, 10), jt.array(images[:50].reshape(50, 64)), jt.array(labels[:50])
-    before, rows = jt.cross_entropy_loss(net(pixels), wanted).item(), [p.numpy().copy() for p in net.parameters()]
-    for _ in range(steps):
-        step(net.parameters(), jt.cross_entropy_loss(net(pixels), wanted), 0.5)
-    now = [p.numpy() for p in net.parameters()]
-    if all((a == b).all() for a, b in zip(rows, now, strict=True)):
-        return None, "no parameter has changed: `p.assign(...)` changes one, `p = ...` only the name p"
-    after = jt.cross_entropy_loss(net(pixels), wanted).item()
-    return np.concatenate([row.ravel() for row in now]), f"the loss went from {before:.2f} to {after:.2f}"
-
-
-for steps in (1, 3):
-    right, _ = trained(lambda parameters, loss, lr: optim.SGD(parameters, lr=lr).step(loss), steps)
-    yours, happened = trained(descend, steps)
-    tell(f"after {steps} step{'s' * (steps > 1)}", yours, right, also=happened)
-
-for curvature in (1.0, 4.0, 0.1):
-    tell(f"in a valley of curvature {curvature}", largest(curvature), 2 / curvature)
-
-if yours is None or not largest(1.0):
-    print("\nWhen both functions are written, here stand the losses of six steps down a valley.")
-else:
-    print("\nA valley of curvature 1, from w = 1: the loss before each of six steps")
-    for share in (0.5, 0.95, 1.0, 1.05):
-        w, seen = jt.array([1.0]), []
-        for _ in range(6):
-            seen.append(w.item() ** 2 / 2)
-            descend([w], (w * w / 2).sum(), share * largest(1.0))
-        print(f"{share:4} times the largest:", "  ".join(f"{loss:.3f}" for loss in seen))
+# %% exercise 10.9
 
 # %% [markdown]
-# **Look.** Below the largest the loss shrinks, at 0.95 slowly, since each step jumps to the other side of the valley.
-# At 1 it stays, and above it grows with each step. At half of it one step ends at the lowest point, if all directions
-# are equally steep. They never are: the steepest one forbids a larger step, and the flattest one hardly moves. That is
-# why Adam has a step for each number.
+# **Look** at what the check shows. Below the largest the loss shrinks, at 0.95 slowly, since each step jumps to the
+# other side of the valley. At 1 it stays, and above it grows with each step. At half of it one step ends at the lowest
+# point, if all directions are equally steep. They never are: the steepest one forbids a larger step, and the flattest
+# one hardly moves. That is why Adam has a step for each number.
 #
 # **Before you close this page**: which of your predictions was farthest off, and why?

@@ -11,9 +11,7 @@ The answers stand in the file of their notebook:
 import pytest
 
 from tests.exercises import (
-    test_03_fusion,
     test_04_kernels,
-    test_05_roofline,
     test_06_matmul,
     test_07_convolution,
     test_09_neighbours,
@@ -22,9 +20,7 @@ from tests.exercises import (
 from tests.exercises.answers import made
 
 NOTEBOOKS = {
-    "03": test_03_fusion,
     "04": test_04_kernels,
-    "05": test_05_roofline,
     "06": test_06_matmul,
     "07": test_07_convolution,
     "09": test_09_neighbours,

@@ -150,13 +150,6 @@ def test_a_batch_is_learnt_by_heart_where_nothing_is_missing_and_not_where_a_lin
     assert bad[-1] > 0.5
 
 
-def test_the_valleys_of_training_are_walked_only_when_there_is_a_step_to_walk_with(finished):
-    text = printed(finished("10_training"))
-
-    assert "When both functions are written, here stand the losses" in text
-    assert "times the largest:" not in text
-
-
 def test_many_ranks_shows_what_its_words_say(finished):
     notebook = finished("13_many_ranks")
 

@@ -1,26 +1,17 @@
-"""Cases: what are the exercises about fusion asked about?
-
-    pairs()         two values of a real expression each, and what the framework does between them
-    diamond         the smallest graph in which fusing whatever may be fused goes wrong
-    all_graphs()    it, and random ones like it, the smallest first
-
-The framework itself is the judge: `fate` reads its decisions. Nothing here knows verdicts.
-"""
+"""Cases: what exercises about fusion hand over, what the framework decides, and answers that are two numbers."""
 
 from __future__ import annotations
 
 import itertools
-import math
-import random
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import jt_edu as jt
 from jt_edu.introspect.explain import Explanation
-from jt_edu.ir.meta_ops import Elementwise, ReindexReduce
 from jt_edu.ir.node import Node
+from jt_exercises.verdict import RefusedError, short
 
 LOOPS = ("same loops", "outer loops")  # rules by which two loops share a kernel, though neither is inside the other
 
@@ -36,69 +27,12 @@ class Value:
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Pair:
-    """`a` is read by `b`, which has `times` iterations for each element of `a`."""
+class Kernel(NamedTuple):
+    """A kernel that would run: the ids of the values that it computes, and of those that it stores."""
 
-    a: Value
-    b: Value
-    times: float
-    fused: bool
-    reason: str
-    one_kernel: bool  # the two share a kernel, whether or not `a` is computed where `b` needs it
-
-
-@dataclass(frozen=True)
-class Graph:
-    """Operators in the order in which you wrote them, what each reads, and the edges along which two may fuse."""
-
-    order: tuple[str, ...]
-    inputs: dict[str, tuple[str, ...]]
-    may: frozenset[tuple[str, str]]
-
-
-# pairs of values in real expressions
-
-
-def pairs() -> Iterator[Pair]:
-    """Two values of one expression each; the shapes are small, and nothing runs."""
-    x, w, row = (jt.array(np.ones(shape, np.float32)) for shape in ((60, 40), (40, 20), (1, 40)))
-    cases: list[tuple[str, str, Callable[[], tuple[jt.Var, ...]]]] = [
-        ("multiply", "exp", lambda: ((x * 2).exp(),)),
-        ("exp", "sum", lambda: (x.exp().sum(1),)),
-        ("sum", "exp", lambda: (x.sum().exp(),)),
-        ("sum", "divide", lambda: (x / x.sum(1, keepdims=True),)),
-        ("exp", "matmul", lambda: (x.exp() @ w,)),
-        ("matmul", "max", lambda: ((x @ w).max(1),)),
-        ("exp", "add", lambda: _held(x)),
-        ("sqrt", "subtract", lambda: (x.sqrt().transpose(0, 1) - 1,)),
-        ("multiply", "add", lambda: (row * 2 + x,)),
-        ("exp", "add", lambda: (row.exp() + x,)),
-    ]
-    return (_pair(a, b, *build()) for a, b, build in cases)
-
-
-def _held(x: jt.Var) -> tuple[jt.Var, jt.Var]:
-    kept = x.exp()
-    return kept + 1, kept
-
-
-def _pair(a: str, b: str, *wanted: jt.Var) -> Pair:
-    e = jt.explain(*wanted)
-    first = next(n for n in e.order if n.op.name == a)
-    second = next(n for n in e.order if n.op.name == b)
-    fused, reason = fate(e, first, second)
-    domain = second.inputs[0].shape if isinstance(second.op, ReindexReduce) and b != "matmul" else second.shape
-    times = 1.0 if b == "matmul" else max(1.0, math.prod(domain) / math.prod(first.shape))
-    together = any({first.id, second.id} <= set(k.nodes) for k in e.kernels)
-    return Pair(_value(first, e.wanted), _value(second, e.wanted), times, fused, reason, together)
-
-
-def _value(node: Node, wanted: tuple[int, ...]) -> Value:
-    matmul, reduce = node.op.name == "matmul", isinstance(node.op, ReindexReduce)
-    kind = "matmul" if matmul else "reduce" if reduce else "elementwise"
-    work = node.op.weight if isinstance(node.op, Elementwise) else 1
-    return Value(node.op.name, kind, node.id in wanted, work, node.shape)
+    name: str
+    nodes: tuple[int, ...]
+    stored: tuple[int, ...]
 
 
 def fate(e: Explanation, a: Node, b: Node) -> tuple[bool, str]:
@@ -114,27 +48,17 @@ def fate(e: Explanation, a: Node, b: Node) -> tuple[bool, str]:
     raise AssertionError(f"{b.op.name} reads {a.op.name}")
 
 
-# graphs to be cut into groups
-
-diamond = Graph(
-    order=("scale", "matmul", "add"),
-    inputs={"scale": (), "matmul": ("scale",), "add": ("scale", "matmul")},
-    may=frozenset({("scale", "add")}),
-)
+def ones(*shape: int) -> jt.Var:
+    """An array that is in memory, and of which nothing but its shape matters."""
+    return jt.array(np.ones(shape, np.float32))
 
 
-def all_graphs(count: int = 60) -> list[Graph]:
-    """The diamond, and random graphs of 2 to 9 operators; the same ones every time."""
-    draw = random.Random(3)  # noqa: S311 - graphs, not secrets
-    return sorted([diamond, *(_random_graph(draw) for _ in range(count))], key=lambda g: len(g.order))
-
-
-def _random_graph(draw: random.Random) -> Graph:
-    order = tuple("abcdefghi"[: draw.randint(2, 9)])
-    inputs = {
-        name: tuple(sorted(draw.sample(order[:k], min(k, draw.choice([1, 1, 2, 2, 3])))))
-        for k, name in enumerate(order)
-    }
-    alone = {name for name in order if draw.random() < 0.25}  # such as matrix products
-    edges = {(i, name) for name in order for i in inputs[name]}
-    return Graph(order, inputs, frozenset(e for e in edges if not alone & set(e)))
+def two_numbers(answer: Any, names: str) -> tuple[float, float]:
+    """The two numbers of an answer; RefusedError where it is something else."""
+    try:
+        found = np.asarray(answer)
+    except ValueError:  # lists of different lengths
+        found = np.asarray(None)
+    if found.shape != (2,) or found.dtype.kind not in "biuf":
+        raise RefusedError(f"the answer is two numbers, {names}, not {short(answer)}")
+    return float(found[0]), float(found[1])

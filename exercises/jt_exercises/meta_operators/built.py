@@ -1,0 +1,72 @@
+"""Built: was an answer built with the operators that are asked for, is it right, and if not, which mistake is it?
+
+A Var that arrives is an array already, so the names of its operators are noted where it is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import jt_edu as jt
+from jt_exercises.verdict import RefusedError, ask
+
+READ, ADD, ALL = ("reindex",), ("reindex_reduce",), ("reindex", "multiply", "reindex_reduce")
+Outcomes = Iterator[tuple[np.ndarray, str]]  # what is right; then what comes of known mistakes, and words for each
+
+
+def built(function: Callable[..., Any], *arguments: Any) -> tuple[str, list[str], Any] | None:
+    """What kind of thing a function returns, the operators that it built meanwhile, and the numbers."""
+    with jt.flag_scope(backend="python"):  # so few numbers that compiling their kernels would take longer
+        with jt.trace() as t:
+            found = function(*arguments)
+        if found is None:
+            return None
+        if not isinstance(found, jt.Var):
+            return type(found).__name__, [], None
+        return "Var", [node.op for node in t.built], found.numpy()
+
+
+def expect(
+    answer: Callable[..., Any], *arguments: Any, of: Sequence[str], outcomes: Outcomes, case: str, name: str = ""
+) -> None:
+    """Judge what a function builds.
+
+    Args:
+        answer: the function.
+        arguments: Vars and numbers that it is called with.
+        of: the operators that it may use; where there is one, it is to be used once.
+        outcomes: the right numbers, then those of mistakes; only a wrong answer is compared with these.
+        case: which case this is, in words.
+        name: of the function.
+
+    Raises:
+        RefusedError: it is built of something else, or not right.
+    """
+    kind, ops, numbers = ask(answer, *arguments, through=built, case=case, name=name)
+    if kind != "Var":
+        raise RefusedError(f"{case}: the answer is a Var that is built with {_listed(of)}, and not of type {kind}")
+    others = sorted({*ops} - {*of})
+    if others or not ops:
+        raise RefusedError(f"{case}: build it with {_listed(of)} alone; yours is built with {_listed(others)}")
+    if len(of) == 1 and len(ops) > 1:
+        raise RefusedError(f"{case}: one {_listed(of)} is enough; yours takes {len(ops)}")
+    mine, (right, _) = np.asarray(numbers), next(outcomes)
+    if _same(mine, right):
+        return
+    words = next((words for wrong, words in outcomes if _same(mine, wrong)), "")
+    if not words and mine.shape != right.shape:
+        words = f"its shape should be {right.shape}, and is {mine.shape}"
+    raise RefusedError(f"{case}: {words or 'the shape is right, the numbers are not'}", mine, right)
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.shape == b.shape and np.allclose(a, b)
+
+
+def _listed(ops: Sequence[str]) -> str:
+    """The operators, as a learner writes them."""
+    *first, last = ["`*`" if op == "multiply" else f"`{op}`" for op in ops] or ["nothing"]
+    return f"{', '.join(first)} and {last}" if first else last

@@ -36,13 +36,15 @@ NEEDS = "files", "network", "processes"
 
 # name: (what is run, how it must end, what of the ladder it needs)
 ATTACKS = {
-    "right, with warnings and prints": (RIGHT + "import warnings, sys\nwarnings.warn('x')\nprint('y', file=sys.stderr)\n", FULL),
+    "right, with warnings and prints": (
+        RIGHT + "import warnings, sys\nwarnings.warn('x')\nprint('y', file=sys.stderr)\n", FULL),
     "comparison is patched": (WRONG + "np.allclose = np.isclose = np.array_equal = lambda *a, **k: True\n", NOTHING),
     "arrays are patched": (WRONG + "np.asarray = lambda x, *a: x\nnp.ndarray.__eq__ = None\n", NOTHING),
     "the judge's words are patched": (
         WRONG + "import jt_exercises.verdict as v, builtins\nv.RefusedError = v.NotDoneError = Warning\n"
         "v.judged = lambda *a: v.Verdict('x', True, right=6, of=6)\n", NOTHING),
-    "builtins are patched": (WRONG + "import builtins\nbuiltins.len = builtins.all = builtins.abs = lambda *a: 6\n", NOTHING),
+    "builtins are patched": (
+        WRONG + "import builtins\nbuiltins.len = builtins.all = builtins.abs = lambda *a: 6\n", NOTHING),
     "hooks": (WRONG + "import sys\nsys.settrace(lambda *a: None)\nsys.excepthook = sys.displayhook = print\n", NOTHING),
     "frames are searched": ("""
         import sys
@@ -93,7 +95,8 @@ others = [p for p in os.listdir("/proc") if p.isdigit() and int(p) != os.getpid(
 if not any(b"pytest" in open(f"/proc/{p}/cmdline", "rb").read() for p in others):
     raise SystemExit("there is nobody")
 """, NOTHING, "processes"),
-    "parents are killed": (RIGHT + "import os, signal\nos.kill(os.getppid(), 9)\nos.kill(-1, 9)\n", "stopped", "processes"),
+    "parents are killed": (
+        RIGHT + "import os, signal\nos.kill(os.getppid(), 9)\nos.kill(-1, 9)\n", "stopped", "processes"),
     "sleepers stay behind": (RIGHT + """
 import os, time
 for _ in range(3):
@@ -102,7 +105,8 @@ for _ in range(3):
         os.fork()
         time.sleep(1000)
 """, FULL, "processes"),
-    "a fork that answers, too": (RIGHT.replace("    return dout", "    import os\n    os.fork()\n    return dout * 0"), NOTHING, "processes"),
+    "a fork that answers, too": (
+        RIGHT.replace("    return dout", "    import os\n    os.fork()\n    return dout * 0"), NOTHING, "processes"),
     "a loop that never ends": ("def unbroadcast(dout, shape):\n    while True: pass\n", "stopped"),
     "a program that never ends": ("while True: pass\n", "stopped"),
     "a sleep, and signals are blocked": ("""

@@ -3,7 +3,6 @@
 import itertools
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from jt_exercises import convolution, matmul

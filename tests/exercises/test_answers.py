@@ -12,7 +12,6 @@ import pytest
 
 from tests.exercises import (
     test_03_fusion,
-    test_04_kernels,
     test_05_roofline,
     test_06_matmul,
     test_07_convolution,
@@ -23,7 +22,6 @@ from tests.exercises.answers import made
 
 NOTEBOOKS = {
     "03": test_03_fusion,
-    "04": test_04_kernels,
     "05": test_05_roofline,
     "06": test_06_matmul,
     "07": test_07_convolution,

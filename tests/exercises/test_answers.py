@@ -11,7 +11,6 @@ The answers stand in the file of their notebook:
 import pytest
 
 from tests.exercises import (
-    test_04_kernels,
     test_06_matmul,
     test_07_convolution,
     test_09_neighbours,
@@ -20,7 +19,6 @@ from tests.exercises import (
 from tests.exercises.answers import made
 
 NOTEBOOKS = {
-    "04": test_04_kernels,
     "06": test_06_matmul,
     "07": test_07_convolution,
     "09": test_09_neighbours,

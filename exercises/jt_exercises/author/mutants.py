@@ -2,8 +2,8 @@
 
     mutants("return a + b")    "return a - b"
 
-One operator, comparison, number or statement is changed at a time. A change that means the same cannot be noticed; so
-a check need not notice all.
+One operator, comparison, number or statement is changed at a time, also in a text that is itself a function. A change
+that means the same cannot be noticed; so a check need not notice all.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def mutants(text: str, inside: tuple[int, int] = (1, 1 << 30)) -> Iterator[str]:
 
 def _changes(tree: ast.Module, inside: tuple[int, int]) -> Iterator[Change]:
     for node in ast.walk(tree):
-        if not inside[0] <= getattr(node, "lineno", 0) <= inside[1]:
+        if getattr(node, "end_lineno", 0) < inside[0] or getattr(node, "lineno", 0) > inside[1]:
             continue
         if isinstance(node, (ast.BinOp, ast.AugAssign, ast.BoolOp)) and type(node.op) in OTHER:
             yield lambda node=node: setattr(node, "op", OTHER[type(node.op)]())
@@ -42,6 +42,8 @@ def _changes(tree: ast.Module, inside: tuple[int, int]) -> Iterator[Change]:
             yield lambda node=node: setattr(node, "op", ast.UAdd())
         elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
             yield lambda node=node: setattr(node, "value", node.value + 1)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\ndef " in node.value:
+            yield from (lambda other=other, node=node: setattr(node, "value", other) for other in mutants(node.value))
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and not isinstance(node.value, ast.Constant):
             yield lambda node=node: _dropped(tree, node)
         if isinstance(node, ast.AugAssign):

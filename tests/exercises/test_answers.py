@@ -16,7 +16,6 @@ from tests.exercises import (
     test_05_roofline,
     test_06_matmul,
     test_07_convolution,
-    test_09_neighbours,
     test_11_backbones,
 )
 from tests.exercises.answers import made
@@ -27,7 +26,6 @@ NOTEBOOKS = {
     "05": test_05_roofline,
     "06": test_06_matmul,
     "07": test_07_convolution,
-    "09": test_09_neighbours,
     "11": test_11_backbones,
 }
 RIGHT = [

@@ -1,7 +1,7 @@
 """Seed: which random numbers is an answer tried on?
 
-    random(3)              the same generator in every notebook, so that a learner can try the same case again
-    with seeded(secret):   others, while a class is graded: who knows the notebook's cases does not know these
+random(3)              the same generator in every notebook, so that a learner can try the same case again
+with seeded(secret):   others, while a class is graded: who knows the notebook's cases does not know these
 """
 
 from __future__ import annotations

@@ -2,14 +2,15 @@
 
     mutants("return a + b")    "return a - b"
 
-One operator, comparison, number or statement is changed at a time, also in a text that is itself a function. A change
-that means the same cannot be noticed; so a check need not notice all.
+One operator, comparison, number or statement is changed at a time, also within a text of several lines that is Python,
+such as a kernel's. A change that means the same cannot be noticed; so a check need not notice all.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import textwrap
 from collections.abc import Callable, Iterator
 
 OTHER: dict[type[ast.AST], type[ast.AST]] = {
@@ -32,7 +33,10 @@ def mutants(text: str, inside: tuple[int, int] = (1, 1 << 30)) -> Iterator[str]:
 
 def _changes(tree: ast.Module, inside: tuple[int, int]) -> Iterator[Change]:
     for node in ast.walk(tree):
-        if getattr(node, "end_lineno", 0) < inside[0] or getattr(node, "lineno", 0) > inside[1]:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" in node.value:
+            for other in _of_text(node, inside):
+                yield lambda node=node, other=other: setattr(node, "value", other)
+        if not inside[0] <= getattr(node, "lineno", 0) <= inside[1]:
             continue
         if isinstance(node, (ast.BinOp, ast.AugAssign, ast.BoolOp)) and type(node.op) in OTHER:
             yield lambda node=node: setattr(node, "op", OTHER[type(node.op)]())
@@ -42,14 +46,21 @@ def _changes(tree: ast.Module, inside: tuple[int, int]) -> Iterator[Change]:
             yield lambda node=node: setattr(node, "op", ast.UAdd())
         elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
             yield lambda node=node: setattr(node, "value", node.value + 1)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\ndef " in node.value:
-            yield from (lambda other=other, node=node: setattr(node, "value", other) for other in mutants(node.value))
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and not isinstance(node.value, ast.Constant):
             yield lambda node=node: _dropped(tree, node)
         if isinstance(node, ast.AugAssign):
             yield lambda node=node: _replaced(tree, node, ast.Assign([node.target], node.value))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("reversed", "sorted"):
             yield lambda node=node: setattr(node.func, "id", "list")
+
+
+def _of_text(node: ast.Constant, inside: tuple[int, int]) -> list[str]:
+    """Mutants of a text within the text; none where it is words."""
+    first, last = (line - node.lineno + 1 for line in inside)
+    try:
+        return list(mutants(textwrap.dedent(node.value), (first, last)))
+    except SyntaxError:
+        return []
 
 
 def _dropped(tree: ast.AST, statement: ast.stmt) -> None:

@@ -17,7 +17,6 @@ from tests.exercises import (
     test_06_matmul,
     test_07_convolution,
     test_09_neighbours,
-    test_11_backbones,
 )
 from tests.exercises.answers import made
 
@@ -28,7 +27,6 @@ NOTEBOOKS = {
     "06": test_06_matmul,
     "07": test_07_convolution,
     "09": test_09_neighbours,
-    "11": test_11_backbones,
 }
 RIGHT = [
     pytest.param(notebook.CHECKS[name], answer, id=f"{number}-{name}")

@@ -13,14 +13,12 @@ import pytest
 from tests.exercises import (
     test_06_matmul,
     test_07_convolution,
-    test_11_backbones,
 )
 from tests.exercises.answers import made
 
 NOTEBOOKS = {
     "06": test_06_matmul,
     "07": test_07_convolution,
-    "11": test_11_backbones,
 }
 RIGHT = [
     pytest.param(notebook.CHECKS[name], answer, id=f"{number}-{name}")

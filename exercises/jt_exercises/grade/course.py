@@ -75,10 +75,10 @@ COURSE: dict[str, dict[str, tuple[str, ...]]] = {
         "9 a step by hand": ("descend", "largest"),
     },
     "11_backbones": {
-        "1 residual blocks": ("residual", "bottleneck"),
-        "2 the weights of strangers": ("rename", "report"),
-        "3 fold the batch norm": ("fold",),
-        "4 freeze, and train a new head": ("new_head",),
+        "1 the residual block": ("residual", "bottleneck"),
+        "2 whose name is that?": ("report", "rename"),
+        "3 a batch norm that costs nothing": ("fold",),
+        "4 a new question, ten images": ("new_head",),
         "5 attention": ("attention",),
     },
     "13_many_ranks": {

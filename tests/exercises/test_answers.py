@@ -15,7 +15,6 @@ from tests.exercises import (
     test_04_kernels,
     test_05_roofline,
     test_06_matmul,
-    test_07_convolution,
     test_09_neighbours,
     test_11_backbones,
 )
@@ -26,7 +25,6 @@ NOTEBOOKS = {
     "04": test_04_kernels,
     "05": test_05_roofline,
     "06": test_06_matmul,
-    "07": test_07_convolution,
     "09": test_09_neighbours,
     "11": test_11_backbones,
 }

@@ -12,13 +12,11 @@ import pytest
 
 from tests.exercises import (
     test_06_matmul,
-    test_07_convolution,
 )
 from tests.exercises.answers import made
 
 NOTEBOOKS = {
     "06": test_06_matmul,
-    "07": test_07_convolution,
 }
 RIGHT = [
     pytest.param(notebook.CHECKS[name], answer, id=f"{number}-{name}")

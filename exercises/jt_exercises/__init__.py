@@ -13,7 +13,7 @@ grade                                                   which exercises a class 
 timing                                                  comparing times on a machine that does other things, too
 """
 
-from jt_exercises.checking import board, check, hint
+from jt_exercises.checking import board, check, hint, solved
 from jt_exercises.verdict import YourTurn
 
-__all__ = ["YourTurn", "board", "check", "hint"]
+__all__ = ["YourTurn", "board", "check", "hint", "solved"]

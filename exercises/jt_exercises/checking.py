@@ -1,6 +1,7 @@
 """Check: a learner's answer is judged at once, in the notebook.
 
 check("01.3", backward)      a card: right or not, the first case that failed, and the next hint
+solved("01.3")               whether it was right when it was last tried here, for cells that use the answer
 hint("01.3")                 opens one more hint
 board()                      what is solved, and what comes next
 """
@@ -45,6 +46,17 @@ def _beside(wanted: Exercise, passed: bool | None, tried: Tried) -> list[tuple[s
         return [("why", wanted.why)] if wanted.why else []
     shown = min(max(tried.failed, tried.opened), len(wanted.hints))
     return [(f"hint {shown} of {len(wanted.hints)}", wanted.hints[shown - 1])] if shown else []
+
+
+def solved(*numbers: str) -> bool:
+    """Whether these exercises were right when they were last tried in this process.
+
+    Example:
+        >>> solved("01.3")
+        False
+    """
+    last = {verdict.name.partition(" ")[0]: verdict.passed for verdict in heard}
+    return all(last.get(number) for number in numbers)
 
 
 def hint(number: str) -> None:

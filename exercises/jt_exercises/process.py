@@ -78,6 +78,12 @@ class Handle:
         return self.side.call(self.number, arguments, probe)
 
 
+class Text(str):
+    """A text of the other side: it is known here, and `through` hands it to a function of the course there."""
+
+    through: Callable[..., Any]
+
+
 @dataclass
 class Side(ABC):
     """Where the objects are."""
@@ -88,7 +94,14 @@ class Side(ABC):
 
     def answers(self) -> list[Any]:
         """The objects: a handle of each function, and plain values of all others."""
-        return [self.call(k, (), itself) for k in range(len(self.objects))]
+        return [self._known(k, self.call(k, (), itself)) for k in range(len(self.objects))]
+
+    def _known(self, number: int, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        text = Text(value)
+        text.through = Handle(self, number, "text").through
+        return text
 
     def call(self, number: int, arguments: Sequence[Any], through: Callable[..., Any] | None = None) -> Any:
         """One question, and its answer in plain values."""

@@ -10,10 +10,18 @@
 #
 # **Predict**, **run**, **look**. There are six exercises; each says *right* when it is, and why where it is not. You
 # cannot break anything: what you write is tried in a process of its own first.
+#
+# ## 1. From a line to its kernel
+#
+# `jt.explain(y)` plans what would run for `y`, and runs nothing. Its `kernels` are in the order in which they would
+# run. `annotated` is the source of one; a comment behind a line names the operator that it computes, and your line.
+#
+# **Predict.** Two lines below, four operators. How many kernels? How many loops? Which values become arrays?
 
 # %%
 import threading
 import time
+from contextlib import suppress
 
 import matplotlib.pyplot as plt
 import numba
@@ -21,8 +29,8 @@ import numpy as np
 
 import jt_edu as jt
 import jt_widgets as see
-from jt_edu.ops import custom_kernel
-from jt_exercises import kernels as check
+from jt_exercises import YourTurn
+from jt_exercises.kernels import inner_loop, puzzle, signature, words
 from jt_exercises.timing import ratio
 
 jt.set_num_threads(1)  # one thread: its CPU time is the same whatever else the machine does
@@ -33,14 +41,6 @@ def normal(*shape):
     return jt.array(random.normal(size=shape).astype(np.float32))
 
 
-# %% [markdown]
-# ## 1. From a line to its kernel
-#
-# `jt.explain(y)` plans what would run for `y`, and runs nothing. Its `kernels` are in the order in which they would
-# run. `annotated` is the source of one; a comment behind a line names the operator that it computes, and your line.
-#
-# **Predict.** Two lines below, four operators. How many kernels? How many loops? Which values become arrays?
-
 # %%
 x, w = normal(6, 8), normal(8)
 scaled = x * w + 1
@@ -49,6 +49,10 @@ total = scaled.abs().sum(1)
 explained = jt.explain(total)
 print(len(explained.kernels), "kernel\n")
 print(explained.kernels[0].annotated)
+
+print("\nSix more, for exercise 1:\n")
+for letter, text in puzzle().items():
+    print(letter, text[text.index("def") :], sep="\n")
 
 # %% [markdown]
 # **Look.** One kernel of two loops, with a statement for each operator, and one more where something is stored. Two
@@ -67,49 +71,9 @@ print(explained.kernels[0].annotated)
 # | `s0` | a sum that is being collected, in float64 (in long rows with a part `p0`, in float32) |
 # | `acc0` | many such sums at once: an array that the thread has for itself |
 # | `at(i0)` | the index `i0`, with a promise that it is not negative; section 6 says what that is worth |
-#
-# **Exercise 1.** Six kernels, without comments, and six expressions. `x` has two axes, `row` has one. Whose is which?
-#
-# <details><summary>A hint</summary> Begin with what can be counted. How many arrays are read: two `a`s mean two arrays
-# in the expression. Which kernels collect a sum (`s0` or `acc0`)? That leaves three. </details>
-# <details><summary>A second hint</summary> Of those three, compare the index of `a0` with that of `out0`: the same,
-# the counters exchanged, or one of them times 2? Of the two sums, ask which counter `out0` has: one sum for each row,
-# or one for each column? </details>
+# %% exercise 04.1
 
-# %%
-for letter, text in check.puzzle().items():
-    print(letter, text[text.index("def") :], sep="\n")
-
-whose = {  # a letter each, such as "A"
-    "x * 2 + 1": None,
-    "x + row": None,
-    "x.transpose(0, 1) * 2": None,
-    "x[:, ::2] * 2": None,
-    "x.sum(1)": None,
-    "x.sum(0)": None,
-}
-print(check.check_match(whose))
-
-# %% [markdown]
-# ## 2. Exercise 2: find the kernels of a line
-#
-# Large programs have hundreds of kernels, and you want to know what became of *one* line. A kernel `k` has `k.lines`,
-# one for each comment that you saw; `line.where` is its text, such as `cell 2:2: scaled = x * w + 1`: line 2 of
-# `In[2]`.
-#
-# Write `kernels_of`: the numbers of the kernels, from 0 on, in which a line is computed that contains `words`.
-#
-# <details><summary>A hint</summary> `for number, k in enumerate(kernels):`, and ask whether `any(words in line.where
-# for line in k.lines)`. </details>
-
-
-# %%
-def kernels_of(kernels, words):
-    """[0, 2] for the first and the third kernel."""
-    return None
-
-
-print(check.check_kernels_of(kernels_of))
+# %% exercise 04.2
 
 # %% [markdown]
 # ## 3. Step by step
@@ -163,7 +127,7 @@ see.step_kernel((few * weights + 1).abs().sum(1))
 # %%
 for shape, dtype in (((1000,), "float32"), ((30, 40), "float32"), ((1000,), "float64")):
     k = jt.explain(jt.array(np.ones(shape, dtype)) * 2).kernels[0]
-    print(f"{shape!s:<9} {dtype}  {k.key}  {check.signature(k)}")
+    print(f"{shape!s:<9} {dtype}  {k.key}  {signature(k)}")
 
 
 def add_up(numbers, passes):
@@ -215,25 +179,7 @@ print(f"in any order   {times:.1f} times as fast; {slow(numbers, 1):.4f} becomes
 # Many compilers know *one* switch, all of fastmath. It also promises that no number is nan or infinite, and then a
 # mistake that gives nan is hidden. Our kernels are compiled with two of its seven permissions only: `reassoc`, sums and
 # products in any order; and `contract`, a product and a sum rounded once.
-#
-# **Exercise 3.** Which of these may the compiler do to our kernels? `True` or `False`.
-#
-# <details><summary>A hint</summary> The two permissions are named above: which lines change the order of sums and
-# products, and which rounds once instead of twice? Each of the others is a promise about numbers. </details>
-# <details><summary>A second hint</summary> Look for a number that breaks the promise, and try it in a cell of your own:
-# `a = np.float32(np.inf); a - a`, then `np.float32(-0.0) + 0`, and `np.float32(5) / 3` beside
-# `np.float32(5) * (1 / np.float32(3))`. </details>
-
-# %%
-may = {
-    "(a + b) + c  ->  a + (b + c)": None,
-    "a * b + c  ->  one instruction": None,
-    "a - a  ->  0": None,
-    "isnan(a)  ->  False": None,
-    "a + 0  ->  a": None,
-    "a / b  ->  a * (1 / b)": None,
-}
-print(check.check_may(may))
+# %% exercise 04.3
 
 # %% [markdown]
 # ## 5. Change it
@@ -264,33 +210,20 @@ edits["a wrong sign"].install()
 print("installed:", (three * 2 + 1).numpy())
 jt.revert_kernels()  # whatever is installed
 print("reverted: ", (three * 2 + 1).numpy())
+see.kernel(normal(300, 400).sum(0))
 
 # %% [markdown]
 # **Look.** No mistake got past the trial, and the notebook lives. *One too few* is at most 0 off, and yet 2 numbers are
 # not the same: nobody wrote them. They are two, because the trial also does the work in two parts, as two threads
 # would. (An installed kernel stays under guard: its indices are checked and its loops counted, which costs some time.)
 #
-# The view below does the same with buttons: *Edit*, change a line, *Run*. (Its other tabs show what the compiler makes
+# The view above does the same with buttons: *Edit*, change a line, *Run*. (Its other tabs show what the compiler makes
 # of the source: *LLVM IR* on the way, *Assembly* at the end, of which section 6 has more, and *PTX* for a graphics
 # card.) The kernel adds up the columns of a table, row by row: for each number of the table it reads a sum and stores
 # it again.
 #
 # **Predict**: how much faster would it be to add four numbers of a column first, and then the four to the sum?
-#
-# **Exercise 4.** Do it. Fill `four_rows` with the text of the whole kernel, and mind tables whose rows are no multiple
-# of four: their last rows come one by one.
-#
-# <details><summary>A hint</summary> Only the loop in the middle changes: `for i1 in range(0, n0 - 3, 4):`, and inside
-# it `p0 = a0[at(i1), at(i0)] + a0[at(i1 + 1), at(i0)] + ...`. </details>
-# <details><summary>A second hint</summary> A loop for the rest comes after it: `for i1 in range(n0 - n0 % 4, n0):` with
-# the lines that were there before. </details>
-
-# %%
-four_rows = None  # the text of the whole kernel, from its import on: between """ and """
-print(check.check_rows(four_rows))
-
-columns = normal(300, 400).sum(0)
-see.kernel(columns)
+# %% exercise 04.4
 
 # %% [markdown]
 # ## 6. What is `at` good for?
@@ -310,8 +243,9 @@ see.kernel(columns)
 edit = jt.edit_kernel(chain, chain.source.replace("at(i0)", "i0"))
 print(f"without `at` it takes {1 / edit.speed:.1f} times as long; the same numbers: {edit.agrees}\n")
 for name, k in {"with `at`": chain, "without": edit}.items():
-    print(f"{name}: {check.words(check.inner_loop(k))}\n")
-print("The loop with `at`:", *check.inner_loop(chain), sep="\n    ")
+    print(f"{name}: {words(inner_loop(k))}\n")
+print("The loop with `at`:", *inner_loop(chain), sep="\n    ")
+see.kernel(normal(10_000) * 2 + 1, tab="asm")
 
 # %% [markdown]
 # **Look.** The good loop is short: load, multiply and add, store, count. (A processor of Intel or AMD has names such as
@@ -324,76 +258,23 @@ print("The loop with `at`:", *check.inner_loop(chain), sep="\n    ")
 # How to read one, on Intel and AMD. Registers are `xmm`, `ymm`, `zmm`, of 128, 256, 512 bits. The last two letters of
 # the name say what lies in them: `ps`, packed single, many float32 of 32 bits; `pd`, packed double, many float64 of 64
 # bits; `ss` and `sd`, scalar, just one of them.
-#
-# **Exercise 5.** Write `at_once`: with how many numbers does an instruction compute? One that only moves numbers (its
-# name holds `mov`, `broadcast`, `insert`, `extract`, `gather` or `scatter`) or sets them to 0 (`xor`) computes with
-# none: 0. So does whatever else has none of the four endings.
-#
-# <details><summary>A hint</summary> `name = instruction.split()[0]`; look at `name[-2:]` first, then for "zmm", "ymm"
-# or "xmm" in the instruction. </details>
+# %% exercise 04.5
 
+# %% exercise 04.6
 
 # %%
-def at_once(instruction):
-    """16 for "vaddps %zmm1, %zmm2, %zmm3"."""
-    return None
-
-
-verdict = check.check_at_once(at_once)
-print(verdict)
-if verdict.passed:
-    for name, k in {"with `at`": chain, "without": edit}.items():
-        rows = [row for row in check.inner_loop(k) if not row.endswith(":")]
-        print(f"{name}: {len(rows)} instructions, which compute with {sum(map(at_once, rows))} numbers")
-see.kernel(normal(10_000) * 2 + 1, tab="asm")
-
-# %% [markdown]
-# ## 7. Exercise 6: a kernel of your own
-#
-# A *leaky mean* makes a noisy curve smooth. It keeps nine tenths of what it was, and takes a tenth of each new number:
-# `out[row, k]` is `0.9 * out[row, k - 1] + 0.1 * x[row, k]`, and before the first number it is 0. Each number needs the
-# one before. No operator that computes at each index can say that, so write the kernel yourself: for all rows from `lo`
-# to `hi - 1`, since threads share the rows. (Here `at` is not needed: nothing can be computed side by side.)
-#
-# `custom_kernel.kernel` makes an operator of it. What it cannot find out is the gradient: that is a *rule*, made of
-# Vars. It is given what came out, the gradient `dout` of that, and `x`; it returns the gradient of `x`. A number
-# `x[k]` goes into `out[k]` by a tenth, and through the mean into all that come later, each time with nine tenths of the
-# weight before. So the gradient is a leaky mean as well, of `dout`, that walks the other way. (`v.flip(1)` turns each
-# row around.)
-#
-# <details><summary>A hint</summary> Keep the mean in a variable: `mean = 0.0` for each row, and for each `k` `mean =
-# 0.9 * mean + 0.1 * x[row, k]`, which you store. </details>
-# <details><summary>A second hint</summary> The rule is one line: turn `dout`, take its leaky mean, turn the result
-# back. </details>
-
-# %%
-LEAKY = """
-def kernel(lo, hi, x, out):
-    pass
-"""
-
-
-def leaky_gradient(out, dout, x):
-    return None
-
-
-def leaky(x):
-    return custom_kernel.kernel("leaky", LEAKY, [leaky_gradient])(x, shape=x.shape, dtype=x.dtype, span=x.shape[0])
-
-
-verdict = check.check_leaky(LEAKY, leaky_gradient)
-print(verdict)
-if verdict.passed:
-    noisy = jt.array(np.sin(np.linspace(0, 12, 400)) + random.normal(0, 0.4, 400)).reshape(1, 400).float()
-    smooth = leaky(noisy)
-    influence = jt.grad(smooth[0, 200], noisy)
-    figure, axes = plt.subplots(1, 2, figsize=(11, 2.6))
-    axes[0].plot(noisy.numpy()[0], color="#bbbbbb", label="x")
-    axes[0].plot(smooth.numpy()[0], color="#0072b2", label="its leaky mean")
-    axes[0].legend()
-    axes[1].plot(influence.numpy()[0], color="#d55e00")
-    axes[1].set_title("the gradient of out[200] by x")
-    plt.show()
+noisy = jt.array(np.sin(np.linspace(0, 12, 400)) + random.normal(0, 0.4, 400)).reshape(1, 400).float()
+if "YourTurn" not in LEAKY:  # noqa: F821
+    with suppress(YourTurn), jt.flag_scope(backend="python"):  # so that you can interrupt it
+        smooth = leaky(noisy)  # noqa: F821
+        influence = jt.grad(smooth[0, 200], noisy)
+        figure, axes = plt.subplots(1, 2, figsize=(11, 2.6))
+        axes[0].plot(noisy.numpy()[0], color="#bbbbbb", label="x")
+        axes[0].plot(smooth.numpy()[0], color="#0072b2", label="its leaky mean")
+        axes[0].legend()
+        axes[1].plot(influence.numpy()[0], color="#d55e00")
+        axes[1].set_title("the gradient of out[200] by x")
+        plt.show()
 
 # %% [markdown]
 # **Before you close this page**: a colleague says that a kernel is slow. Where do you look first, where second, and

@@ -9,8 +9,17 @@
 # `jt.code` you write its loops in plain Python; they are compiled like any other kernel, threads share them, and you
 # give them a gradient.
 #
-# **Predict**, **run**, **look**. There are five exercises; each says *right* when it is, and why where it is not. Your
-# loops first run as plain Python, on a few points, so you cannot break anything.
+# **Predict**, **run**, **look**. In the five exercises, put your lines where a cell says `raise YourTurn(...)`, and run
+# it: a card says whether that is right and, if not, why. Your loops first run as plain Python, on a few points, in a
+# process of their own, so you cannot break anything.
+#
+# ## 1. The question
+#
+# Click on a point below, or go from point to point with Tab and the arrow keys: that point is the *query*. The film
+# looks at all the others in turn, and keeps the four nearest so far in a short list.
+#
+# **Predict.** The list changes whenever a point is nearer than the last one in it. When does that happen more often:
+# early in the film, or late?
 
 # %%
 import time
@@ -20,7 +29,7 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu import nn, optim
-from jt_exercises import neighbours as check
+from jt_exercises import neighbours, solved
 from jt_exercises.timing import ratio  # CPU seconds: the least of several runs, one divided by the other
 
 jt.set_num_threads(1)  # one thread, whose CPU time is ours alone
@@ -32,17 +41,7 @@ def cloud(many, axes=2):
     return jt.array(random.random((many, axes)).astype(np.float32))
 
 
-# %% [markdown]
-# ## 1. The question
-#
-# Click on a point below, or go from point to point with Tab and the arrow keys: that point is the *query*. The film
-# looks at all the others in turn, and keeps the four nearest so far in a short list.
-#
-# **Predict.** The list changes whenever a point is nearer than the last one in it. When does that happen more often:
-# early in the film, or late?
-
-# %%
-check.film(cloud(20).numpy(), k=4)
+neighbours.film(cloud(20).numpy(), k=4)
 
 # %% [markdown]
 # **Look.** Early. The tenth point gets into the list only if it is one of the four nearest of the first ten, which
@@ -83,78 +82,34 @@ print(jt.code((4,), "float32", [few], hops).numpy())
 # %% [markdown]
 # **Look.** An error that quotes the line. Every index is checked. `boundscheck=False` turns the checks off; part 3
 # measures what they cost.
-#
-# **Exercise 1.** The plain way. `in0` holds the queries and `in1` the points. `@out(i, r)` is the *number* of a point:
-# the one nearest to query `i` for `r` = 0, the second nearest for `r` = 1, and so on. Compute the distances to all
-# points, then pick the smallest, again and again. Points may have any number of axes. Threads should share the queries.
-#
-# <details><summary>A hint</summary> Inside the loop over `i`, `far = np.zeros(in1_shape0)` makes an array that belongs
-# to this round alone. Fill `far[j]` with a loop over `a`, as above. </details>
-# <details><summary>A second hint</summary> `j = np.argmin(far)` is the nearest. Write it, then set `far[j] = np.inf`,
-# so that it is not the nearest again. </details>
 
-# %%
-NEAREST = """
-for i in prange(out_shape0):
-    pass
-"""
-
-
-def nearest(body, queries, points, k, **more):
-    return jt.code((queries.shape[0], k), "int32", [queries, points], body, **more)
-
-
-plain = check.check_nearest(NEAREST)
-print(plain)
-large = cloud(2000, 3)
-if plain.passed:
-    _, index = jt.knn(large, large, 8)
-    print("the same as jt.knn:", np.array_equal(nearest(NEAREST, large, large, 8).numpy(), index.numpy()))
-
-# %% [markdown]
-# ## 3. Exercise 2: a short list
-#
-# For each neighbour, your operator goes through all the distances again. The film did not: it kept a short list. Write
-# `insert`, which puts one point into such a list. `best` holds the `k` smallest squared distances so far, the smallest
-# first, and infinity where there is none yet; `index` holds the numbers of their points. `insert` is called only when
-# `far`, the squared distance of point `j`, is smaller than the last one in `best`. That last one drops out, those that
-# are farther than `far` move back one place, and `far` and `j` go into the place that is now free.
-#
-# `insert` is a function, so it goes into `cpu_header`, where every body finds it. `check.LIST`, printed below, is the
-# body that calls it.
-#
-# <details><summary>A hint</summary> Work from the end to the front. Begin with `place = len(best) - 1`; whatever was
-# there drops out. </details>
-# <details><summary>A second hint</summary> `while place > 0 and best[place - 1] > far:` copy the entry at `place - 1`
-# of both arrays to `place`, and `place -= 1`. After the loop, store `far` and `j` at `place`. </details>
-
-# %%
-INSERT = """
-def insert(best, index, far, j):
-    pass
-"""
-print(check.LIST)
-listed = check.check_insert(INSERT)
-print(listed)
-
+# %% exercise 09.1
+# %% exercise 09.2
 # %% [markdown]
 # **Predict** four ratios: the list beside your first operator; the list without checks of its indices; `jt.knn` beside
 # that; and the list on two threads beside one. (The last is measured by the clock on the wall: CPU time adds up what
 # all threads do.)
 
+
 # %%
-if plain.passed and listed.passed:
+def nearest(body, queries, points, k, **more):
+    return jt.code((queries.shape[0], k), "int32", [queries, points], body, **more)
+
+
+large = cloud(2000, 3)
+if solved("09.1", "09.2"):
 
     def brute():
-        nearest(NEAREST, large, large, 8).sync()
+        return nearest(NEAREST, large, large, 8).sync()
 
     def short(threads=1, **more):
         jt.set_num_threads(threads)
-        nearest(check.LIST, large, large, 8, cpu_header=INSERT, **more).sync()
+        return nearest(neighbours.LIST, large, large, 8, cpu_header=INSERT, **more).sync()
 
     def fast():
-        jt.knn(large, large, 8)[1].sync()
+        return jt.knn(large, large, 8)[1].sync()
 
+    print("the same as jt.knn:", np.array_equal(brute().numpy(), fast().numpy()))
     print(f"the list        {ratio(brute, short, 5):5.1f} times as fast as taking the smallest 8 times")
     print(f"without checks  {ratio(short, lambda: short(boundscheck=False), 5):5.1f} times as fast as with them")
     print(f"jt.knn          {ratio(lambda: short(boundscheck=False), fast, 5):5.1f} times as fast as that")
@@ -166,46 +121,21 @@ if plain.passed and listed.passed:
 # writes down the distances from a query to all points, side by side, in float32, one axis after the other, so that
 # vector instructions compute many of them at once (04, part 6). You can read it now, in `jt_edu/ops/knn.py`. (And two
 # threads gain something only where two cores are free.)
-#
-# ## 4. Exercise 3: the gradient
-#
-# The *number* of the nearest point has no gradient: if you move a point a little, the number stays the same, or it
-# jumps. A *distance* has one. So a network first chooses points, without a gradient, then *gathers* them, and computes
-# with what it gathered. `check.GATHER`, printed below, is that gather: `in0` holds points, and `in1` numbers of points.
-#
-# **Predict.** In a cloud where every point has 4 neighbours, to how many rows of `out` is one point copied? What does
-# that mean for its gradient?
-#
-# Now write the gradient with respect to the points. It is a body, too: `dout`, of shape (queries, k, axes), is the
-# gradient of the output; `in0` and `in1` are the inputs, as before; and you fill `out`, with one row for each point.
-# Your body is also tried with `debug=True`, which runs it in Python and notes who touches which element. That is how it
-# finds a *race*: two rounds of a `prange` that write to the same element, or one that reads what another one writes.
-#
-# And what is it good for? Among other things, for points that push each other away. Once your gradient is right, the
+
+# %% exercise 09.3
+# %% [markdown]
+# What is it good for? Among other things, for points that push each other away. Once your gradient is right, the next
 # cell measures how much closer than 0.08 points are to their 6 nearest, adds up the squares, and walks down the
 # gradient. **Predict** the picture on the right.
-#
-# <details><summary>A hint</summary> First set all of `out` to 0: it begins with arbitrary numbers. Then, for each `i`
-# and `r`, add `@dout(i, r, a)` to the row of `out` with the number `@in1(i, r)`. </details>
-# <details><summary>A second hint</summary> Over what may threads share the work? Not over the queries: two of them may
-# have the same neighbour. Plain `range` is right. So is a `prange` over the axes, which never meet: `for a in
-# prange(out_shape1):`, with everything else inside. </details>
+
 
 # %%
-BACK = """
-for j in range(out_shape0):
-    pass
-"""
-print(check.GATHER)
-
-
 def gathered(points, index):
-    return jt.code((*index.shape, points.shape[1]), points.dtype, [points, index], check.GATHER, [BACK, ""])
+    shape = (*index.shape, points.shape[1])
+    return jt.code(shape, points.dtype, [points, index], neighbours.GATHER, [BACK, ""])
 
 
-given = check.check_back(BACK)
-print(given)
-if given.passed:
+if solved("09.3"):
     places = cloud(200)
     start = places.numpy()
     for _ in range(60):
@@ -221,51 +151,18 @@ if given.passed:
         axis.axis("off")
     plt.show()
 
-# %% [markdown]
-# ## 5. Exercise 4: do not even look
-#
-# The list saves work, but it still looks at every point. So cut the unit square into `side` by `side` cells, and write
-# down once which points lie in which cell: `check.grid` does that. Now a query can start in its own cell, go on to the
-# *ring* of 8 cells around it, then to the ring of 16 around that, and so on. At some point it may stop.
-#
-# **Predict.** When? As soon as the list is full?
-#
-# The body below looks into *all* cells, so it is right, but slow. Make it go ring by ring, and stop as early as it
-# safely can. `in2` and `in3` are the grid, and `look`, printed below, puts the points of one cell into the list.
-#
-# <details><summary>A hint</summary> `for ring in range(side):`, and inside it all `y` and `x` from `ring` cells before
-# the query's own to `ring` cells after it, as far as there are cells. Call `look` where `max(abs(y - row), abs(x -
-# column)) == ring`. </details>
-# <details><summary>A second hint</summary> When rings 0 to `ring - 1` are done, every point not yet seen is at least
-# `ring - 1` whole cells away, a distance of `(ring - 1) / side`. If the last of `best`, a *squared* distance, is no
-# larger than the square of that, `break`. </details>
-
-# %%
-RINGS = """
-side = int(data["side"])
-for i in prange(out_shape0):
-    best = np.full(out_shape1, np.inf)
-    out[i] = -1
-    row, column = min(int(@in0(i, 0) * side), side - 1), min(int(@in0(i, 1) * side), side - 1)
-    for y in range(side):
-        for x in range(side):
-            look(best, out[i], in0[i], in1, in2, in3, y * side + x)
-"""
-print(check.LOOK)
-ringed = check.check_rings(RINGS)
-print(ringed)
-
+# %% exercise 09.4
 # %% [markdown]
 # **Predict.** In a cloud of 20,000 points, 2 in each cell on average, how many times as fast as `jt.knn` is the grid?
 # The time to make the grid counts, too.
 
 # %%
-if listed.passed and ringed.passed:
+if solved("09.2", "09.4"):
     flat = cloud(20_000)
 
     def by_grid():
-        order, begins = (jt.array(part) for part in check.grid(flat.numpy(), 100))
-        inputs, header = [flat, flat, order, begins], INSERT + check.LOOK
+        order, begins = (jt.array(part) for part in neighbours.grid(flat.numpy(), 100))
+        inputs, header = [flat, flat, order, begins], INSERT + neighbours.LOOK
         return jt.code((20_000, 8), "int32", inputs, RINGS, cpu_header=header, data={"side": 100})
 
     def by_knn():
@@ -276,31 +173,7 @@ if listed.passed and ringed.passed:
     print(f"the same neighbours, in the same order: {rows.mean():.2%} of the rows")
     print(f"the grid is {times:.0f} times as fast as jt.knn")
 
-# %% [markdown]
-# ## 6. Exercise 5: when are two answers the same?
-#
-# If a few rows above differ, nothing is wrong. Where two points are equally far away, or so nearly that rounding
-# decides, either may come first. So never test indices for equality. There is a second trap. A point of the cloud is
-# its own nearest neighbour, *unless* it has a twin in the same place; then the twin may come first. So cutting off the
-# first column does not always cut off the point itself.
-#
-# Write a test that gets this right. `agrees(queries, points, found)` is given NumPy arrays, and says, with `True` or
-# `False`, whether `found`, of shape (queries, k), is *a* right answer. It must accept every right one, and refuse every
-# wrong one.
-# <details><summary>A hint</summary> Compare distances: those of the points that were found, `np.take_along_axis(far,
-# found, 1)`, with the `k` smallest of all, from `np.sort`. </details>
-# <details><summary>A second hint</summary> Distances do not show everything. What if a point is named twice instead of
-# its twin? What does NumPy make of the index -1, or of one that is too large? And distances that should be equal may
-# differ in their last digit: `np.allclose`. </details>
-
-
-# %%
-def agrees(queries, points, found):
-    return None
-
-
-print(check.check_agrees(agrees))
-
+# %% exercise 09.5
 # %% [markdown]
 # ## 7. What networks do with it
 #
@@ -380,8 +253,8 @@ def spared(queries, points, k, **more):
     return jt.code(sizes, kinds, [queries, points], SPARED, cpu_header=INSERT, **more)[0]
 
 
-if listed.passed:
-    wanted = nearest(check.LIST, large, large, 8, cpu_header=INSERT).numpy()
+if solved("09.2"):
+    wanted = nearest(neighbours.LIST, large, large, 8, cpu_header=INSERT).numpy()
     for count in (1, 2):
         jt.set_num_threads(count)
         wrong = (spared(large, large, 8).numpy() != wanted).any(1).sum()
@@ -396,7 +269,7 @@ if listed.passed:
 # %% [markdown]
 # <details><summary>The answer</summary> A race. All rounds write to the same `out1`, so while one thread fills the
 # list, another one empties it. What belongs to a round must be made in that round: `best = np.full(out_shape1, np.inf)`
-# inside the loop over `i`, as in `check.LIST`, and `out1` is gone. (Or give `out1` a row for each query.) On one thread
+# inside the loop over `i`, as in `LIST`, and `out1` is gone. (Or give `out1` a row for each query.) On one thread
 # the rounds run one after the other, so no test can fail there, and on two threads a test may be lucky. `debug` needs
 # no luck: it notes which rounds touch the same element, whether or not they happen to meet. </details><br>
 #

@@ -10,27 +10,7 @@
 #
 # As always: **predict**, **run**, **look**. There are five exercises; each says *right* when it is, and why where it is
 # not.
-
-# %%
-import copy
-import tempfile
-import time
-from pathlib import Path
-
-import matplotlib.pyplot as plt
-import numpy as np
-
-import jt_edu as jt
-from jt_edu import nn, optim
-from jt_edu.data import digits
-from jt_edu.models.resnet import BasicBlock
-from jt_edu.utils.pytorch_converter import convert
-from jt_exercises import backbones as check
-from jt_exercises.timing import ratio
-
-jt.set_global_seed(0)
-
-# %% [markdown]
+#
 # ## 1. Two photographs go through a backbone
 #
 # ResNet-18 reads an image in five stages. `conv1` halves height and width, and a pooling after it halves them again.
@@ -45,7 +25,25 @@ jt.set_global_seed(0)
 # in its channels?
 
 # %%
-photos = check.photographs()  # {"china": (96, 128, 3), "flower": (96, 128, 3)}, bytes
+import copy
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import jt_edu as jt
+from jt_edu import nn, optim
+from jt_edu.data import digits
+from jt_edu.models.resnet import BasicBlock
+from jt_edu.utils.pytorch_converter import convert
+from jt_exercises import YourTurn, backbones
+from jt_exercises.timing import ratio
+
+jt.set_global_seed(0)
+photos = backbones.photographs()  # {"china": (96, 128, 3), "flower": (96, 128, 3)}, bytes
 pixels = np.stack(list(photos.values())).transpose(0, 3, 1, 2) / 255  # (2, 3, 96, 128)
 mean, std = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])  # of the images that ResNet was made for
 inputs = jt.array(((pixels - mean[:, None, None]) / std[:, None, None]).astype(np.float32))
@@ -56,7 +54,7 @@ for stage in ("conv1", "layer1", "layer2", "layer3", "layer4"):
 scores = backbone(inputs)
 print("scores:", scores.shape)
 
-check.browse(
+backbones.browse(
     {
         name: {"photo": photo, **{stage: found[k].numpy() for stage, found in maps.items()}}
         for k, (name, photo) in enumerate(photos.items())
@@ -68,44 +66,7 @@ check.browse(
 # find edges and colours, and the roofs are still there in `layer1`. Further on each number has seen a larger part of
 # the image, and there are fewer places to say where it was. Training does not change these sizes. It changes what each
 # channel responds to.
-#
-# ## 2. Exercise 1: the residual block
-#
-# All stages but the first are made of *blocks* that compute `relu(body(x) + x)`. What a block need not change goes
-# around it. If the body changes the shape, `x` has to change as well. Then the block has a small layer for that,
-# `around`, and computes `relu(body(x) + around(x))`.
-#
-# The body of a *bottleneck* has three convolutions: 1 by 1 from `inputs` to `channels`, 3 by 3 from `channels` to
-# `channels`, and 1 by 1 to `4 * channels`. Each is followed by a batch norm, and the first two batch norms by a relu.
-# The convolutions have no bias, since the batch norm would subtract it. The 3 by 3 divides height and width by
-# `stride`; the others keep them.
-#
-# Write `residual`, and `bottleneck`, which returns the body as one `nn.Sequential`.
-#
-# <details><summary>A hint</summary> `around` is None where x itself is added: `x if around is None else around(x)`.
-# </details>
-# <details><summary>A second hint</summary> A 3 by 3 needs `padding=1` to keep height and width. Which of the three
-# convolutions gets the stride? A 1 by 1 with stride 2 never looks at three quarters of the places. </details>
-# <details><summary>Half of it</summary> `return nn.Sequential(nn.Conv2d(inputs, channels, 1, bias=False),
-# nn.BatchNorm2d(channels), nn.ReLU(), ...)`, and so on twice more. </details>
-
-
-# %%
-def residual(x, body, around=None):
-    """The block: relu of what the body makes of x, and x."""
-    return None
-
-
-def bottleneck(inputs, channels, stride=1):
-    """The body of a bottleneck block: (n, inputs, h, w) -> (n, 4 * channels, h / stride, w / stride)."""
-    return None
-
-
-print(verdict := check.check_blocks(residual, bottleneck))
-if verdict.passed:
-    two = nn.Sequential(nn.Conv2d(256, 256, 3, padding=1), nn.Conv2d(256, 256, 3, padding=1))
-    for name, body in {"two 3 by 3": two, "bottleneck": bottleneck(256, 64)}.items():
-        print(f"{name:<12} 256 channels in and out, {sum(p.size for p in body.parameters()):>9,} parameters")
+# %% exercise 11.1
 
 # %% [markdown]
 # ## 3. What the way around is good for
@@ -211,81 +172,23 @@ learn(colleague, colleague.parameters(), images, labels, steps=80)
 print(f"her network reads {share(colleague, unseen, answers):.1%} of the digits that were held out")
 
 file = Path(tempfile.mkdtemp()) / "hers.safetensors"
-jt.save(check.foreign(colleague.state_dict()), file)
+jt.save(backbones.foreign(colleague.state_dict()), file)
 print(f"{file.name}, {file.stat().st_size / 1e3:.0f} kB")
+for whose, names in {"hers": jt.load(file), "ours": Reader(10).state_dict()}.items():
+    print(
+        f"{whose}:", *list(names)[:5], "...", *[n for n in names if "stage2.skip" in n or "downs" in n or "." not in n]
+    )
 
-# %% [markdown]
-# ## 6. Exercise 2: whose name is that?
-#
-# The next cell prints some of her names and of ours. Write `rename`, which returns our name for one of hers, and
-# returns a name that it does not know as it is. Then write `report`. It takes two dicts, name → shape, of the file and
-# of the network, and returns three lists of names: those *missing* from the file, those *unexpected* in it, and those
-# in both whose *shape differs*. The network below has four classes, hers has ten.
-#
-# **Run** the cell as it is, look at the names, and **predict** the three lists: what does the file lack, what in it has
-# no place in our network, and what has another shape?
-#
-# <details><summary>A hint</summary> Make a list of pairs, `("stage", "layer"), ("norm", "bn"), ...`, and call
-# `name = name.replace(old, new)` for each, in order. What becomes of `stem.norm` if `norm` comes first? </details>
-# <details><summary>A second hint</summary> The *gamma* of a batch norm is its weight, and *beta* its bias. What she
-# calls `skip.conv` and `skip.norm` is `downsample.0` and `downsample.1` in ours. </details>
-# <details><summary>Half of it</summary> `missing = [name for name in ours if name not in theirs]` </details>
-
-
-# %%
-def rename(name):
-    return None
-
-
-def report(theirs, ours):
-    """(missing, unexpected, with another shape) of two dicts, name -> shape."""
-    return None
-
-
-state = jt.load(file)
-print("hers:", *list(state)[:5], "...", *[name for name in state if "stage2.skip" in name or "." not in name])
-print("ours:", *list(Reader(4).state_dict())[:5], "...", *[name for name in Reader(4).state_dict() if "downs" in name])
-print()
-print(verdict := check.check_report(rename, report))
-if verdict.passed:
-    net, renamed = Reader(4), {rename(name): value for name, value in state.items()}
-    shapes = ({name: value.shape for name, value in some.items()} for some in (renamed, net.state_dict()))
-    for what, names in zip(("missing", "unexpected", "with another shape"), report(*shapes), strict=True):
-        print(f"    {what:<19}", *names)
-    net.load_state_dict({name: value for name, value in renamed.items() if not name.startswith("fc")}, strict=False)
-    print("the same backbone:", np.array_equal(net.layer2.conv2.weight.numpy(), colleague.layer2.conv2.weight.numpy()))
-
+# %% exercise 11.2
 # %% [markdown]
 # **Look.** `num_batches_tracked` only counts batches, and no score depends on it, so its absence does no harm. The
-# head has another shape because it answers another question. But *read* these lists each time. With `strict=False` a
-# weight that was not found keeps its random numbers, and no error tells you.
-#
-# ## 7. Exercise 3: a batch norm that costs nothing
-#
-# A trained batch norm computes `(y - mean) / sqrt(var + eps) * gamma + beta`, with numbers that no longer change. Its
-# `y` is the result of a convolution, a weighted sum. So the convolution alone can give the same result, with another
-# weight and another bias. Write `fold`, which returns these two. The numbers of the formula are `bn.running_mean`,
-# `bn.running_var`, `bn.eps`, `bn.weight` and `bn.bias`; except for `eps` there is one for each channel that comes out.
-# (`check.folded` copies a network, and calls your `fold` for each batch norm behind a convolution.)
-#
-# **Predict.** How many kernels fewer does her network need? And how many times as fast is it?
-#
-# <details><summary>A hint</summary> With `scale = gamma / sqrt(var + eps)`, the batch norm is
-# `y * scale + (beta - mean * scale)`. </details>
-# <details><summary>A second hint</summary> The convolution's weight has shape (out, in, kh, kw), and `scale` belongs to
-# the first axis: `scale.reshape(-1, 1, 1, 1)`. What if the convolution has a bias, `conv.bias`? </details>
-# <details><summary>Half of it</summary> `return conv.weight * scale.reshape(-1, 1, 1, 1), ...` </details>
-
+# head has another shape because it answers another question. Without these two,
+# `net.load_state_dict(renamed, strict=False)` gives a network with four classes her whole backbone.
+# %% exercise 11.3
 
 # %%
-def fold(conv, bn):
-    """(weight, bias) with which the convolution does both."""
-    return None
-
-
-print(verdict := check.check_fold(fold))
-if verdict.passed:
-    both = {"as trained": colleague.eval(), "folded": check.folded(colleague, fold)}
+with suppress(YourTurn):
+    both = {"as trained": colleague.eval(), "folded": backbones.folded(colleague, fold)}  # noqa: F821
     pictures = jt.array(unseen)
     for name, net in both.items():
         with jt.trace() as t:
@@ -299,34 +202,13 @@ if verdict.passed:
 # **Look.** Rounding happens at other places now, so the last digits of the scores differ. More than a third of the
 # kernels are gone, and much less than a third of the time: they had little to do. Only a *trained* batch norm can be
 # folded. During training it takes the mean and the variance of each new batch.
-#
-# ## 8. Exercise 4: a new question, ten images
-#
-# The network can tell ten digits apart. Now it has to say whether a digit is odd, and gets ten labelled images to learn
-# that from, one of each digit. Write `new_head(net, classes)`. It freezes everything in `net`, puts a new `nn.Linear`
-# in place of `net.fc`, and returns the parameters to train. In the backbone nothing may change, be it a weight or not.
-#
-# **Predict.** How many of the held-out digits does the new head get right? And how many does a network of the same kind
-# that starts from nothing, and takes as many steps with the same ten images?
-#
-# <details><summary>A hint</summary> `net.requires_grad_(False)` freezes the parameters that `net` has when you call it.
-# So make the new head after that. </details>
-# <details><summary>A second hint</summary> What in a batch norm changes without a gradient? In which mode does it stay
-# as it is? </details>
-# <details><summary>Half of it</summary> `net.fc = nn.Linear(net.fc.weight.shape[1], classes)` </details>
-
+# %% exercise 11.4
 
 # %%
-def new_head(net, classes):
-    """Freeze net, give it a new head `fc`, and return the parameters to train."""
-    return None
-
-
-print(verdict := check.check_new_head(new_head))
-if verdict.passed:
-    few = np.array([np.flatnonzero(labels == digit)[0] for digit in range(10)])
-    tuned, fresh = copy.deepcopy(colleague), Reader(2)
-    head = list(new_head(tuned, 2))
+few = np.array([np.flatnonzero(labels == digit)[0] for digit in range(10)])
+tuned, fresh = copy.deepcopy(colleague), Reader(2)
+with suppress(YourTurn):
+    head = list(new_head(tuned, 2))  # noqa: F821
     for name, net, parameters in ("new head", tuned, head), ("from nothing", fresh, list(fresh.parameters())):
         seconds = learn(net, parameters, images[few], labels[few] % 2, steps=40, batch=10, lr=0.02)
         print(
@@ -370,58 +252,13 @@ print("the weights are the same:", all(np.array_equal(a.numpy(), b.numpy()) for 
 # `both.train()` puts all modules inside into training mode. There each batch norm takes its statistics from the batch,
 # which holds nothing but zeros and ones, and remembers them. `requires_grad_(False)` does not stop that, since no
 # gradient is involved. With `both.eval()` instead, the old network stays as it was. </details>
-#
-# ## 10. Exercise 5: attention
-#
-# A backbone turns each place of an image into a row of numbers. So an image is also a *sequence* of places, as a text
-# is one of words. With *attention* each element of a sequence looks at all elements. It asks with a *query*, a row of
-# `q`. Each element offers a *key*, a row of `k`, and a *value*, a row of `v`. With d numbers in each query and key:
-#
-#     weights = softmax(q kᵀ / √d)        one row for each query; each row adds up to 1
-#     out     = weights v                 for each query a mean of the values
-#
-# With `causal=True` element i sees only the elements up to i, itself included. A network that writes a text needs that:
-# it does not know what comes next. Write `attention`, which returns `out` and `weights`; use `jt.softmax(scores, dim)`.
-#
-# **Predict.** In the pictures below, the queries are the features of three places in the photograph, and the keys are
-# those of all places. Where does a place in the sky look?
-#
-# <details><summary>A hint</summary> `k.T` has shape (d, s), so the scores `q @ k.T` have shape (t, s). Along which axis
-# do the weights of one query stand? </details>
-# <details><summary>A second hint</summary> A score of -inf gives a weight of 0. The mask is
-# `jt.array(np.tri(t, s)) > 0`, and `jt.where(mask, scores, -np.inf)` applies it. </details>
-# <details><summary>Half of it</summary> `scores = q @ k.T / np.sqrt(q.shape[1])` </details>
-
-
-# %%
-def attention(q, k, v, causal=False):
-    """(out, weights) of q (t, d), k (s, d) and v (s, e)."""
-    return None
-
-
-print(verdict := check.check_attention(attention))
-if verdict.passed:
-    features = maps["layer1"][0].flatten(1).T.numpy()  # (24 * 32 places, 64 channels)
-    places = jt.array((features - features.mean(0)) / features.std(0))
-    asked = {"sky": (3, 22), "roof": (10, 9), "trees": (20, 24)}  # row and column, of 24 by 32
-    _, weights = attention(places[[32 * y + x for y, x in asked.values()]], places, places)
-    figure, axes = plt.subplots(1, 4, figsize=(13, 2.8))
-    axes[0].imshow(photos["china"])
-    axes[0].axis("off")
-    for axis, (name, (y, x)), row in zip(axes[1:], asked.items(), weights.numpy(), strict=True):
-        axes[0].plot(4 * x, 4 * y, "o", color="#d55e00", markeredgecolor="white")
-        axes[0].text(4 * x + 4, 4 * y - 4, name, fontsize=8, bbox={"facecolor": "white", "pad": 1})
-        axis.imshow(np.log(row).reshape(24, 32), cmap="cividis")
-        axis.axis("off")
-        axis.set_title(f'where "{name}" looks (logarithm)', fontsize=10)
-    plt.show()
+# %% exercise 11.5
 
 # %% [markdown]
-# **Look.** Nothing was trained here. A place looks at places whose features are like its own, since the dot product of
-# two rows is large where they are alike. In a network, `q`, `k` and `v` are the features times three trained matrices,
-# so it learns *what* to look for. `nn.MultiheadAttention` has such matrices, several times over, side by side.
+# ## 11. Two ways to read a sequence
 #
-# ## 11. The other way to read a sequence
+# The cell below lets places of the photograph look at each other. The queries are the features of three places, and the
+# keys are those of all places. **Predict.** Where does a place in the sky look?
 #
 # An LSTM reads one element after the other, and carries a *state* along, `c`. For each element `x`, with the output `h`
 # for the element before:
@@ -436,23 +273,45 @@ if verdict.passed:
 # digit is read again. Which of the eight outputs change with an LSTM? With attention? With causal attention?
 
 # %%
+features = maps["layer1"][0].flatten(1).T.numpy()  # (24 * 32 places, 64 channels)
+places = jt.array((features - features.mean(0)) / features.std(0))
+asked = {"sky": (3, 22), "roof": (10, 9), "trees": (20, 24)}  # row and column, of 24 by 32
+with suppress(YourTurn):
+    _, weights = attention(places[[32 * y + x for y, x in asked.values()]], places, places)  # noqa: F821
+    figure, axes = plt.subplots(1, 4, figsize=(13, 2.8))
+    axes[0].imshow(photos["china"])
+    axes[0].axis("off")
+    for axis, (name, (y, x)), row in zip(axes[1:], asked.items(), weights.numpy(), strict=True):
+        axes[0].plot(4 * x, 4 * y, "o", color="#d55e00", markeredgecolor="white")
+        axes[0].text(4 * x + 4, 4 * y - 4, name, fontsize=8, bbox={"facecolor": "white", "pad": 1})
+        axis.imshow(np.log(row).reshape(24, 32), cmap="cividis")
+        axis.axis("off")
+        axis.set_title(f'where "{name}" looks (logarithm)', fontsize=10)
+    plt.show()
+
 rows = images[0, 0]  # (8 rows, 8 numbers)
 changed = rows.copy()
 changed[3] += 1
 lstm = nn.LSTM(8, 8, batch_first=True)
-readers = {"LSTM": lambda x: lstm(x[None])[0][0]}
-if verdict.passed:
-    readers["attention"] = lambda x: attention(x, x, x)[0]
-    readers["causal attention"] = lambda x: attention(x, x, x, causal=True)[0]
+readers = {
+    "LSTM": lambda x: lstm(x[None])[0][0],
+    "attention": lambda x: attention(x, x, x)[0],  # noqa: F821
+    "causal attention": lambda x: attention(x, x, x, causal=True)[0],  # noqa: F821
+}
 for name, read in readers.items():
-    before, after = read(jt.array(rows)).numpy(), read(jt.array(changed)).numpy()
-    print(f"{name:<17}", *["X" if abs(a - b).max() > 1e-6 else "." for a, b in zip(before, after, strict=True)])
+    with suppress(YourTurn):
+        before, after = read(jt.array(rows)).numpy(), read(jt.array(changed)).numpy()
+        print(f"{name:<17}", *["X" if abs(a - b).max() > 1e-6 else "." for a, b in zip(before, after, strict=True)])
 
 # %% [markdown]
-# **Look.** An `X` is an output that has changed. Neither an LSTM nor causal attention sees what comes later, so both
-# can write a text word by word. An LSTM needs the output for one element before it can read the next: eight steps, one
-# after the other. Attention treats all rows at once, in two products of matrices, but compares each with each: a
-# sequence twice as long has four times as many weights.
+# **Look.** Nothing was trained here. A place looks at places whose features are like its own, since the dot product of
+# two rows is large where they are alike. In a network, `q`, `k` and `v` are the features times three trained matrices,
+# so it learns *what* to look for. `nn.MultiheadAttention` has such matrices, several times over, side by side.
+#
+# An `X` is an output that has changed. Neither an LSTM nor causal attention sees what comes later, so both can write a
+# text word by word. An LSTM needs the output for one element before it can read the next: eight steps, one after the
+# other. Attention treats all rows at once, in two products of matrices, but compares each with each: a sequence twice
+# as long has four times as many weights.
 #
 # **Before you close this page**: you are given a backbone with trained weights, and a hundred labelled images from a
 # hospital. What do you freeze, what do you train, and what do you check before you trust the first score?

@@ -11,20 +11,12 @@ The answers stand in the file of their notebook:
 import pytest
 
 from tests.exercises import (
-    test_04_kernels,
     test_06_matmul,
-    test_07_convolution,
-    test_09_neighbours,
-    test_11_backbones,
 )
 from tests.exercises.answers import made
 
 NOTEBOOKS = {
-    "04": test_04_kernels,
     "06": test_06_matmul,
-    "07": test_07_convolution,
-    "09": test_09_neighbours,
-    "11": test_11_backbones,
 }
 RIGHT = [
     pytest.param(notebook.CHECKS[name], answer, id=f"{number}-{name}")

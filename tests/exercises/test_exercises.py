@@ -109,3 +109,9 @@ def test_markers_that_do_not_match_are_told(tmp_path):
 
     with pytest.raises(MasterError, match="each BEGIN SOLUTION needs an END SOLUTION"):
         _ = Master("00.1", tmp_path).stub
+
+
+def test_a_text_that_is_python_has_mutants_too_and_one_of_words_has_none():
+    texts = list(mutants('A = """\n    y = x + 1\n"""\nB = """\nno Python\n"""\n', (2, 2)))
+
+    assert [ast.literal_eval(ast.parse(text).body[0].value) for text in texts] == ["pass", "y = x - 1", "y = x + 2"]

@@ -12,11 +12,15 @@ import pytest
 import jt_edu as jt
 from jt_exercises.fusion.cases import Value
 from jt_exercises.process import COPY, Forked, Handle, Here, LostError, RaisedError, receive, send
-from jt_exercises.verdict import NotDoneError, RefusedError, YourTurn, ask
+from jt_exercises.verdict import NotDoneError, RefusedError, YourTurn, ask, short
 from jt_exercises.wire import WireError, pack, unpack
 
 only_forked = pytest.mark.skipif(not COPY, reason="processes are not copied here")
 SIDES = [pytest.param(Here, id="here"), pytest.param(Forked, id="forked", marks=only_forked)]
+
+
+def found_in(text, part):
+    return text.index(part, 1), os.getpid()
 
 
 class Always:
@@ -69,6 +73,17 @@ def test_what_compares_as_it_likes_comes_back_as_what_it_is(make):
         assert type(odd()) is int and odd() == 3
         assert isinstance(always(), Handle) and always() != 3
         assert var().tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("make", SIDES)
+def test_a_text_is_known_here_and_tried_there(make):
+    with make(["def f(): pass", 3]) as side:
+        text, number = side.answers()
+
+        assert (text, number, short(text)) == ("def f(): pass", 3, "'def f(): pass'")
+        assert text.through(found_in, "f") == (2, os.getpid() if make is Here else side.pid)
+        with pytest.raises(RefusedError, match="takes a function, not 'def"):
+            ask(text)
 
 
 @pytest.mark.parametrize("make", SIDES)

@@ -108,6 +108,17 @@ def test_outside_of_a_notebook_nothing_is_written(tmp_path, monkeypatch, capsys)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_solved_is_what_was_right_when_it_was_last_tried(monkeypatch, capsys):
+    monkeypatch.setattr(checking, "heard", [])
+    found = [checking.solved("01.7")]
+    for places in ([-1.5, 2.0], [2.0]):
+        checking.check("01.7", places)
+        found.append(checking.solved("01.7"))
+
+    assert found == [False, True, False]
+    assert not checking.solved("01.7", "01.3")
+
+
 def test_an_exercise_that_is_not_there_is_told_with_those_that_are():
     with pytest.raises(ValueError, match=r"no exercise '01.4'. There are: 01.3, 01.5"):
         find("01.4")

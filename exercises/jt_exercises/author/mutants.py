@@ -2,14 +2,15 @@
 
     mutants("return a + b")    "return a - b"
 
-One operator, comparison, number or statement is changed at a time. A change that means the same cannot be noticed; so
-a check need not notice all.
+One operator, comparison, number or statement is changed at a time, also within a text of several lines that is Python,
+such as a kernel's. A change that means the same cannot be noticed; so a check need not notice all.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import textwrap
 from collections.abc import Callable, Iterator
 
 OTHER: dict[type[ast.AST], type[ast.AST]] = {
@@ -32,6 +33,9 @@ def mutants(text: str, inside: tuple[int, int] = (1, 1 << 30)) -> Iterator[str]:
 
 def _changes(tree: ast.Module, inside: tuple[int, int]) -> Iterator[Change]:
     for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" in node.value:
+            for other in _of_text(node, inside):
+                yield lambda node=node, other=other: setattr(node, "value", other)
         if not inside[0] <= getattr(node, "lineno", 0) <= inside[1]:
             continue
         if isinstance(node, (ast.BinOp, ast.AugAssign, ast.BoolOp)) and type(node.op) in OTHER:
@@ -48,6 +52,15 @@ def _changes(tree: ast.Module, inside: tuple[int, int]) -> Iterator[Change]:
             yield lambda node=node: _replaced(tree, node, ast.Assign([node.target], node.value))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("reversed", "sorted"):
             yield lambda node=node: setattr(node.func, "id", "list")
+
+
+def _of_text(node: ast.Constant, inside: tuple[int, int]) -> list[str]:
+    """Mutants of a text within the text; none where it is words."""
+    first, last = (line - node.lineno + 1 for line in inside)
+    try:
+        return list(mutants(textwrap.dedent(node.value), (first, last)))
+    except SyntaxError:
+        return []
 
 
 def _dropped(tree: ast.AST, statement: ast.stmt) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_sample_images
 
 import jt_edu as jt
 from jt_edu import nn
@@ -26,6 +25,8 @@ def photographs() -> dict[str, np.ndarray[Any, Any]]:
         >>> {name: pixels.shape for name, pixels in photographs().items()}
         {'china': (96, 128, 3), 'flower': (96, 128, 3)}
     """
+    from sklearn.datasets import load_sample_images  # noqa: PLC0415 - heavy, and only this function needs it
+
     middle = (photo[21:405, 64:576] for photo in load_sample_images().images)
     small = (photo.reshape(96, 4, 128, 4, 3).mean((1, 3)).astype(np.uint8) for photo in middle)
     return dict(zip(("china", "flower"), small, strict=True))

@@ -9,9 +9,11 @@ Nothing here knows convolutions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 
 class Count:
@@ -65,9 +67,24 @@ class Number:
         return f"{float(self._exact):g}"
 
 
-def fraction(number: Number) -> Fraction:
-    """What it is, for those who judge."""
-    return number._exact
+def counted(function: Callable[..., Any], d: list[Any], g: list[Any]) -> Any:
+    """What a function makes of numbers, and how many products of two it took.
+
+    Whatever is nested is flat afterwards: exact values as texts, such as "-3/2", and what is no such number as a list.
+    """
+    count = Count()
+    found = function(count.numbers(d), count.numbers(g))
+    if found is None:
+        return None
+    return [str(v._exact) if isinstance(v, Number) else [v] for v in _flat(found)], count.products
+
+
+def _flat(found: Any) -> Iterable[Any]:
+    if not isinstance(found, (list, tuple, np.ndarray)):
+        yield found
+        return
+    for part in found:
+        yield from _flat(part)
 
 
 def _value(other: Any) -> Fraction:

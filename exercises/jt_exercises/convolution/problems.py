@@ -6,10 +6,8 @@ tuner can be judged: it is known which algorithm is the fastest for which proble
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
-
-from jt_exercises.roofline.worlds import World
 
 ALGORITHMS = ("direct", "im2col", "winograd", "fft")
 
@@ -58,18 +56,3 @@ def seconds(name: str, p: Problem) -> float:
 def fastest(p: Problem) -> str:
     """The algorithm that takes least."""
     return min((a for a in ALGORITHMS if suits(a, p)), key=lambda a: seconds(a, p))
-
-
-def runner(world: World, calls: list[tuple[str, Problem]]) -> Callable[[str, Problem], None]:
-    """run(name, problem), which takes its time on the clock of a world, the first time more."""
-    works: dict[tuple[str, Problem], Callable[[], None]] = {}
-
-    def run(name: str, problem: Problem) -> None:
-        calls.append((name, problem))
-        if not suits(name, problem):
-            raise ValueError(f"{name} does not do {problem}")
-        if (name, problem) not in works:
-            works[name, problem] = world.work(seconds(name, problem))
-        works[name, problem]()
-
-    return run

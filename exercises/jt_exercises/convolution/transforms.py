@@ -3,7 +3,7 @@
     y = A.T @ ((G @ g) * (B.T @ d))        m outputs from m + 2 inputs d and 3 taps g, by m + 2 products
 
 A convolution is a product of polynomials. It can be had by evaluating both at some points, multiplying there, and
-finding the polynomial through the products. `winograd(m)` makes the three matrices from the points 0, 1, -1, 2, -2,
+finding the polynomial through the products. `transform(m)` makes the three matrices from the points 0, 1, -1, 2, -2,
 1/2, -1/2, ... and infinity. The more points, the larger their powers, and the more digits are lost.
 
 Source: Winograd 1980, "Arithmetic complexity of computations"; Lavin and Gray 2016 (arXiv:1509.09308).
@@ -30,11 +30,11 @@ class Transform:
     BT: np.ndarray  # (m + 2, m + 2)
 
 
-def winograd(outputs: int) -> Transform:
+def transform(outputs: int) -> Transform:
     """The transform F(outputs, 3), for 2, 4 or 6 outputs at once.
 
     Example:
-        >>> t = winograd(2)
+        >>> t = transform(2)
         >>> d, g = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 0.0, -1.0])
         >>> t.AT @ ((t.G @ g) * (t.BT @ d))
         array([-2., -2.])

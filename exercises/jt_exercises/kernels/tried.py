@@ -1,8 +1,9 @@
-"""Tried: a learner's text of a kernel runs on small arrays, so that nothing it does can harm.
+"""Tried: a learner's kernel runs on small arrays, so that nothing it does can harm.
 
     tried(text, 0, 3, (x, out))      as plain Python, so many lines long: which elements were read and written, or
                                      RefusedError, which quotes the line that went wrong
-    compiled(text, 0, 3, (x, out))   the same by numba, with checked indices and a limit for its loops
+    watched(kernel, 0, 3, (x, out))  the same of a function
+    compiled(text, 0, 3, (x, out))   a text once more by numba, with checked indices and a limit for its loops
     text_of(answer)                  the text itself, if it is one that defines `kernel`
 
 Nothing here knows what a kernel should compute.
@@ -14,16 +15,16 @@ import ast
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from jt_edu.codegen.emit_python import Parameter, Source
 from jt_edu.lens.sandbox import Checked, Refused
-from jt_exercises.verdict import NotDoneError, RefusedError, short
+from jt_exercises.verdict import NotDoneError, RefusedError, YourTurn, short
 
 FILE = "<the kernel>"
 MOST = 20_000  # lines of plain Python, and
@@ -102,27 +103,44 @@ def _quoted(text: str, line: int | None) -> str:
 
 def tried(text: str, lo: int, hi: int, arguments: Sequence[Any], most: int = MOST) -> Seen:
     """Run kernel(lo, hi, *arguments) as plain Python, so many lines long; the first array is an input, only read."""
-    space: dict[str, Any] = {"__name__": "a kernel"}
-    seen, watch, before = Seen(), _Watch(most), sys.gettrace()
+    space: dict[str, Any] = {"__name__": "a kernel", "YourTurn": YourTurn}
+    watch = _Watch(FILE, most)
     try:
-        sys.settrace(watch.enter)
-        exec(compile(text, FILE, "exec"), space)  # noqa: S102 - what it is for
-        kernel: Callable[..., Any] = space["kernel"]
-        with np.errstate(all="ignore"):
-            answer = kernel(lo, hi, *_all_watched(arguments, kernel.__code__.co_varnames[2:], seen))
+        with watch:
+            exec(compile(text, FILE, "exec"), space)  # noqa: S102 - what it is for
+            kernel = space["kernel"]
+            return _seen(kernel, lo, hi, dict(zip(kernel.__code__.co_varnames[2:], arguments, strict=False)))
+    except NotImplementedError:
+        raise
     except Exception as error:
-        sys.settrace(before)
-        raise RefusedError(_quoted(text, watch.line) + _in_words(error, most)) from error
-    finally:
-        sys.settrace(before)
+        told = str(error) if isinstance(error, RefusedError) else f"{type(error).__name__}: {error}"
+        raise RefusedError(_quoted(text, watch.line) + told) from error
+
+
+def watched(kernel: Callable[..., Any], lo: int, hi: int, arguments: Mapping[str, Any], most: int = MOST) -> Seen:
+    """The same of a function, with names for its arguments; what it raises is not put into words."""
+    with _Watch(kernel.__code__.co_filename, most):
+        return _seen(kernel, lo, hi, arguments)
+
+
+def _seen(kernel: Callable[..., Any], lo: int, hi: int, arguments: Mapping[str, Any]) -> Seen:
+    seen = Seen()
+    try:
+        with np.errstate(all="ignore"):
+            answer = kernel(lo, hi, *_all_watched(arguments, seen))
+    except ValueError as error:
+        if "read-only" in str(error):
+            words = "it changes an input. A kernel writes its output alone: others may read that array, too"
+            raise RefusedError(words) from error
+        raise
     if answer is not None:
         raise RefusedError("it returns something, and nobody takes that. What counts is what it writes")
     return seen
 
 
-def _all_watched(arguments: Sequence[Any], names: Sequence[str], seen: Seen) -> list[Any]:
+def _all_watched(arguments: Mapping[str, Any], seen: Seen) -> list[Any]:
     watched, inputs = list[Any](), 1
-    for name, given in zip(names, arguments, strict=False):
+    for name, given in arguments.items():
         if isinstance(given, np.ndarray):
             view: Any = given.view(_Watched)
             view.seen, view.name, view.flags.writeable, inputs = seen, name, inputs <= 0, inputs - 1
@@ -132,36 +150,33 @@ def _all_watched(arguments: Sequence[Any], names: Sequence[str], seen: Seen) -> 
     return watched
 
 
-def _in_words(error: Exception, most: int) -> str:
-    if "read-only" in str(error):
-        return "it changes an input. A kernel writes its output alone: others may read that array, too"
-    if isinstance(error, _EndlessError):
-        return f"after {most:,} lines it has not come to an end. Does the condition of each `while` become false?"
-    return f"{type(error).__name__}: {error}"
-
-
-class _EndlessError(Exception):
-    """So many lines were done."""
-
-
 class _Watch:
-    """Counts the lines of a text, and knows the last one."""
+    """Counts the lines of a file that are done, and knows the last one."""
 
-    def __init__(self, most: int) -> None:
-        self.left = most
+    def __init__(self, file: str, most: int) -> None:
+        self.file, self.most, self.left = file, most, most
         self.line: int | None = None
 
-    def enter(self, frame: FrameType, event: str, _: Any) -> Any:
-        """A function begins: only those of the text are watched."""
-        return self.hear if frame.f_code.co_filename == FILE else None
+    def __enter__(self) -> Self:
+        self.before = sys.gettrace()
+        sys.settrace(self._enter)
+        return self
 
-    def hear(self, frame: FrameType, event: str, _: Any) -> Any:
-        """The next line."""
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self.before)
+
+    def _enter(self, frame: FrameType, event: str, _: Any) -> Any:
+        return self._hear if frame.f_code.co_filename == self.file else None
+
+    def _hear(self, frame: FrameType, event: str, _: Any) -> Any:
         if event == "line":
             self.line, self.left = frame.f_lineno, self.left - 1
             if self.left < 0:
-                raise _EndlessError
-        return self.hear
+                raise RefusedError(
+                    f"after {self.most:,} lines it has not come to an end. Does the condition of each `while` become "
+                    f"false?"
+                )
+        return self._hear
 
 
 def compiled(text: str, lo: int, hi: int, arguments: Sequence[Any]) -> None:

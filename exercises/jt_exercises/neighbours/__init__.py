@@ -1,20 +1,6 @@
-"""The five exercises of notebook 09: which points are nearest, how is that an operator, and what is its gradient?"""
+"""Notebook 09: which points are nearest? A folder for each exercise, and what the notebook shows of them."""
 
-from jt_exercises.neighbours.cases import GATHER, LIST, LOOK, grid, nearest, squared
-from jt_exercises.neighbours.checks import check_agrees, check_back, check_insert, check_nearest, check_rings
+from jt_exercises.neighbours.cases import GATHER, LIST, LOOK, grid
 from jt_exercises.neighbours.film import film
 
-__all__ = [
-    "GATHER",
-    "LIST",
-    "LOOK",
-    "check_agrees",
-    "check_back",
-    "check_insert",
-    "check_nearest",
-    "check_rings",
-    "film",
-    "grid",
-    "nearest",
-    "squared",
-]
+__all__ = ["GATHER", "LIST", "LOOK", "film", "grid"]

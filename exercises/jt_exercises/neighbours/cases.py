@@ -1,31 +1,24 @@
-"""Cases: clouds of points, what NumPy finds in them, and a learner's body that runs on them without doing harm.
+"""Cases: bodies of the course, clouds of points, and what NumPy finds in them.
 
-    cloud(7, 30, 2)                     30 points of the unit square, always the same ones
-    nearest(queries, points, 3)         the indices that NumPy finds: it measures all, and sorts
-    grid(points, 8)                     which points are in which of 8 by 8 cells
-    ran(body, arrays, (5, 3))           what a body of jt.code makes of arrays: first as plain Python, which counts and
-                                        ends; then with `debug`; then compiled
-
-Nothing here knows which answer is right.
+cloud(7, 30, 2)                     30 points of the unit square; with another seed of the exercises, other ones
+two_clouds(7, 5, 30, 2, 3)          5 queries and 30 points: which 3 are nearest is beyond doubt
+nearest(queries, points, 3)         the indices that NumPy finds: it measures all, and sorts
+compare(found, queries, points)     refuses others, in words
+grid(points, 8)                     which points are in which of 8 by 8 cells
 """
 
 from __future__ import annotations
 
-import re
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-import jt_edu as jt
-from jt_edu.base.errors import JtError
-from jt_edu.ops.code_text import Array, Body, header_names, translated
-from jt_exercises.kernels.tried import Seen, tried
-from jt_exercises.verdict import NotDoneError, RefusedError, short
+from jt_exercises.seed import random
+from jt_exercises.verdict import RefusedError
 
-MOST = 200_000  # lines of plain Python
-HEAD = "import math\nimport numpy as np\nfrom numba import prange\n\n\n"
+Why = Callable[[np.ndarray, np.ndarray, list[int], list[int]], str]
+CLEAR = 1e-6  # between two squared distances: rounding in float32 is much less
 GATHER = """
 for i in prange(out_shape0):
     for r in range(out_shape1):
@@ -54,19 +47,21 @@ def look(best, index, query, points, order, begins, cell):
         if far < best[-1]:
             insert(best, index, far, j)
 """
-INSERT = """
-def insert(best, index, far, j):
-    place = len(best) - 1
-    while place > 0 and best[place - 1] > far:
-        best[place], index[place] = best[place - 1], index[place - 1]
-        place -= 1
-    best[place], index[place] = far, j
-"""
 
 
-def cloud(seed: int, many: int, axes: int) -> np.ndarray:
+def cloud(case: int, many: int, axes: int) -> np.ndarray:
     """Points of the unit square, cube and so on."""
-    return np.random.default_rng(seed).random((many, axes)).astype(np.float32)
+    return random(case).random((many, axes)).astype(np.float32)
+
+
+def two_clouds(case: int, many: int, count: int, axes: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Queries and points: of no query are two of the k + 1 nearest at about the same distance."""
+    made = random(case)
+    while True:
+        queries, points = (made.random((n, axes)).astype(np.float32) for n in (many, count))
+        apart = np.diff(np.sort(squared(queries, points), 1)[:, : k + 1])
+        if apart.min(initial=1) > CLEAR:
+            return queries, points
 
 
 def squared(queries: Any, points: Any) -> np.ndarray:
@@ -95,59 +90,39 @@ def grid(points: Any, side: int) -> tuple[np.ndarray, np.ndarray]:
     return order.astype(np.int32), begins.astype(np.int32)
 
 
-def ran(
-    body: Any, arrays: Sequence[np.ndarray], shape: Sequence[int], dtype: str = "int32", header: str = "",
-    data: Mapping[str, float] | None = None, names: Mapping[str, str] | None = None,
-) -> Iterator[tuple[np.ndarray, Seen]]:  # fmt: skip
-    """What a body makes of arrays, and how often it read each of them: as plain Python, and once more when compiled.
-
-    Args:
-        body: the learner's.
-        arrays: in0, in1, ...
-        shape: of the output.
-        dtype: of the output.
-        header: functions for the body.
-        data: numbers for the body.
-        names: what the body calls an array that is in2 here, such as {"in2": "dout"}.
-
-    Raises:
-        NotDoneError: it writes nothing. RefusedError: it stops, does not end, or is what `debug` refuses.
-    """
-    if body is None:
-        raise NotDoneError
-    if not isinstance(body, str):
-        raise RefusedError(f"the answer is the text of a body, between three quotes, not {short(body)}")
-    named = names or {}
-    for here, theirs in named.items():
-        body = re.sub(rf"\b{theirs}\b", here, body)
-    try:
-        text = HEAD + textwrap.dedent(header) + "\n\n" + text_of_body(body, arrays, shape, header, data, "watched").text
-        out = np.full(shape, -7, dtype)
-        numbers = np.array(list((data or {}).values()), np.float64)
-        seen = tried(text.replace("def body(", "def kernel(", 1), 0, 1, [*arrays, out, numbers, 0], MOST)
-        if not seen.writes["out"]:
-            raise NotDoneError
-        inputs = [jt.array(a) for a in arrays]
-        made = jt.code(tuple(shape), dtype, inputs, body, cpu_header=header, data=data, debug=True)
-        yield out, seen  # a wrong answer is never compiled
-        yield np.asarray(made.numpy()), seen
-    except JtError as error:
-        raise RefusedError(_renamed(str(error).partition("\n")[0], named)) from error
-    except RefusedError as refused:
-        raise RefusedError(_renamed(str(refused), named)) from refused
+def compare(found: np.ndarray, queries: np.ndarray, points: np.ndarray, why: Why | None = None) -> None:
+    """Refuse indices that are not those of NumPy; `why` is a text about the first wrong row."""
+    k = found.shape[1]
+    right = nearest(queries, points, k)
+    if np.array_equal(found, right):
+        return
+    i = int(np.argwhere((found != right).any(1))[0, 0])
+    mine, wanted = found[i].tolist(), right[i].tolist()
+    told = f"of {len(points)} points with {points.shape[1]} axes, query {i} has the {k} nearest {wanted}, not {mine}"
+    slips = [words for words, slip in _slips(queries, points, k) if np.array_equal(found, slip) and not why]
+    raise RefusedError(f"{told}: {slips[0] if slips else (why or _why)(queries[i], points, mine, wanted)}")
 
 
-def _renamed(words: str, names: Mapping[str, str]) -> str:
-    """A sentence with the learner's names."""
-    for here, theirs in names.items():
-        words = re.sub(rf"\b{here}\b", theirs, words)
-    return words
+def _why(query: np.ndarray, points: np.ndarray, mine: list[int], wanted: list[int]) -> str:
+    if len(set(mine)) < len(mine):
+        return "a point is named more than once. One that was taken must not be the nearest again"
+    if sorted(mine) == sorted(wanted):
+        far = squared([query], points)[0, mine].round(3).tolist()
+        return f"the nearest comes first. Their squared distances are {far}"
+    return f"point {next(j for j in wanted if j not in mine)} is nearer"
 
 
-def text_of_body(
-    body: str, arrays: Sequence[np.ndarray], shape: Sequence[int], header: str, data: Mapping[str, float] | None,
-    mode: str,
-) -> Body:  # fmt: skip
-    """A body as jt.code translates it."""
-    named = [Array(f"in{number}", a.ndim, "in") for number, a in enumerate(arrays)]
-    return translated(body, (*named, Array("out", len(shape), "out")), tuple(data or ()), header_names(header), mode)
+def _slips(queries: np.ndarray, points: np.ndarray, k: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Known mistakes, and the indices that they lead to."""
+    apart, axes = queries[:, None].astype(np.float64) - points, points.shape[1]
+    order = nearest(queries, points, len(points))
+    yield "is it the number of a point that is written, and not its distance?", np.zeros((len(queries), k))
+    yield "those are the farthest", order[:, ::-1][:, :k]
+    yield "the nearest one is left out", order[:, 1 : k + 1]
+    yield "the points have the numbers from 0 on", order[:, :k] + 1
+    yield "differences of different signs cancel: square them", np.argsort(apart.sum(2))[:, :k]
+    yield "differences are squared, not taken without their sign", np.argsort(abs(apart).sum(2))[:, :k]
+    for some in range(1, axes):
+        words = f"only {some} of {axes} axes {'count' if some > 1 else 'counts'}: loop over all of them"
+        yield words, nearest(queries[:, :some], points[:, :some], k)
+    yield "only the last axis counts: add up all of them", nearest(queries[:, -1:], points[:, -1:], k)

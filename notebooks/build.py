@@ -73,9 +73,9 @@ def _reason(found: re.Match[str]) -> str:
     return f"  # {found['reason']}" if found["reason"] else ""
 
 
-def made() -> dict[Path, str]:
-    """Each notebook of the course, in order, and the text that its file must have."""
-    texts = {target: expanded(source.read_text(encoding="utf-8")) for source, target in pairs()}
+def made(solved: bool = False) -> dict[Path, str]:
+    """Each notebook of the course, in order, and the text that its file must have; `solved`: with all solutions."""
+    texts = {target: expanded(source.read_text(encoding="utf-8"), solved) for source, target in pairs()}
     links = [f"[{TITLE.search(text)[1]}]({target.name})" for target, text in texts.items()]
     neighbours = zip(["", *links], [*links[1:], ""], strict=False)
     return {target: notebook_text(text, *two) for (target, text), two in zip(texts.items(), neighbours, strict=True)}

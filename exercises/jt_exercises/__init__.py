@@ -1,19 +1,20 @@
-"""Exercises: a folder for each notebook, with checks that say what is not right, and where to look.
+"""Exercises: a folder for each notebook, and in it one for each exercise. README.md is for those who write them.
 
-    from jt_exercises import YourTurn, board, check, hint
+    from jt_exercises import YourTurn, board, check, hint, predict, solution
 
-autograd 01                                             a folder for each exercise: exercise.py, solution.py, wrong.toml
-author                                                  how notebooks are made of these, and how checks are tested
-fusion 03, kernels 04, roofline 05, matmul 06, convolution 07   door, checks, what those are asked about
-checking, exercise, verdict, card                       a try; what is asked; what a check says; what a learner sees
-process, worker, wire                                   a learner's objects run beside us; plain values come back
-progress, progress_board                                what is solved
-tell                                                    a comparison, for notebooks that know the right answer
-grade                                                   which exercises a class has solved
-timing                                                  comparing times on a machine that does other things, too
+autograd 01, meta_operators 02, fusion 03, ...   rooms: a folder for each exercise, and what these share
+checking, exercise, verdict, card                a try; what is asked; what a check says; what a learner sees
+process, worker, wire                            a learner's objects run beside us; plain values come back
+prediction                                       guess, lock, run, compare
+progress, progress_board, showing, picture       what is solved; in a notebook, and elsewhere
+seed, timing                                     which cases an answer is tried on; how two times are compared
+child                                            the same in a sandbox, for a grader
+grade                                            which exercises a class has solved
+author                                           how notebooks are made of all this, and how checks are proven
 """
 
-from jt_exercises.checking import board, check, hint, solved
+from jt_exercises.checking import board, check, hint, solution, solved
+from jt_exercises.prediction import predict
 from jt_exercises.verdict import YourTurn
 
-__all__ = ["YourTurn", "board", "check", "hint", "solved"]
+__all__ = ["YourTurn", "board", "check", "hint", "predict", "solution", "solved"]

@@ -3,13 +3,13 @@
 check("01.3", backward)      a card: right or not, the first case that failed, and the next hint
 solved("01.3")               whether it was right when it was last tried here, for cells that use the answer
 hint("01.3")                 opens one more hint
+solution("01.3")             one way to do it, after two tries that failed
 board()                      what is solved, and what comes next
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,10 @@ from jt_exercises.exercise import ROOMS, Exercise, find, of_room
 from jt_exercises.picture import Picture
 from jt_exercises.progress import FILE, Progress, Tried
 from jt_exercises.progress_board import Board
-from jt_exercises.verdict import heard
+from jt_exercises.showing import in_notebook, show
+from jt_exercises.verdict import Verdict, heard
+
+TRIES = 2  # that fail, before a solution is shown
 
 
 def check(number: str, *answers: Any, here: bool | None = None) -> None:
@@ -36,14 +39,15 @@ def check(number: str, *answers: Any, here: bool | None = None) -> None:
     wanted = find(number)
     found = wanted.verdict(*answers) if here is None else wanted.verdict(*answers, here=here)
     heard.append(found)
-    tried = _progress().note(number, found) if _in_notebook() else Tried(failed=int(found.passed is False))
-    _show(Card(found, tuple(_beside(wanted, found.passed, tried))))
+    tried = _progress().note(number, found) if in_notebook() else Tried(failed=int(found.passed is False))
+    show(Card(found, tuple(_beside(wanted, found, tried))))
 
 
-def _beside(wanted: Exercise, passed: bool | None, tried: Tried) -> list[tuple[str, str]]:
+def _beside(wanted: Exercise, found: Verdict, tried: Tried) -> list[tuple[str, str]]:
     """What is said beside a verdict: why it matters, or the next hint."""
-    if passed:
-        return [("why", wanted.why)] if wanted.why else []
+    if found.passed:
+        took = f"{found.calls} calls, {found.seconds * 1e3:.3g} ms" if found.calls else ""
+        return [(word, text) for word, text in (("cost", took), ("why", wanted.why)) if text]
     shown = min(max(tried.failed, tried.opened), len(wanted.hints))
     return [(f"hint {shown} of {len(wanted.hints)}", wanted.hints[shown - 1])] if shown else []
 
@@ -64,11 +68,30 @@ def hint(number: str) -> None:
     wanted, progress = find(number), _progress()
     tried = progress.read().get(number, Tried())
     opened = min(max(tried.opened, tried.failed) + 1, len(wanted.hints))
-    if _in_notebook():
+    if in_notebook():
         progress.write(number, Tried(**{**vars(tried), "opened": opened}))
     lines = [f"hint {k} of {len(wanted.hints)}: {text}" for k, text in enumerate(wanted.hints[:opened], 1)]
     text = "\n".join(lines) or f"{wanted.name} has no hints"
-    _show(Picture(as_html(text), text))
+    show(Picture(as_html(text), text))
+
+
+def solution(number: str) -> None:
+    """Show one way to solve an exercise, after two tries that failed, or when it is solved.
+
+    Raises:
+        ValueError: there is no such exercise.
+    """
+    wanted, tried = find(number), _progress().read().get(number, Tried())
+    last = [v.passed for v in heard if v.name == wanted.name]
+    if not tried.solved and True not in last and max(tried.failed, last.count(False)) < TRIES:
+        return show(Picture(*2 * (f"A solution opens after {TRIES} tries. hint({number!r}) opens a hint.",)))
+    try:
+        from jt_exercises.author.masters import Master  # noqa: PLC0415 - a learner's package may have none
+
+        text = Master(number, wanted.folder).solved.rpartition("# %%\n")[2]
+    except (ImportError, OSError):
+        text = "The solutions are not installed here. The course's own repository has them."
+    return show(Picture(f"<pre>{escape(text)}</pre>", text))
 
 
 def board() -> Board:
@@ -78,19 +101,3 @@ def board() -> Board:
 
 def _progress() -> Progress:
     return Progress(Path.cwd() / FILE)
-
-
-def _in_notebook() -> bool:
-    """Whether this is a notebook, beside which progress is kept."""
-    shell: Callable[[], Any] | None = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    return shell is not None and type(shell()).__name__ == "ZMQInteractiveShell"
-
-
-def _show(what: Any) -> None:
-    """In a notebook as HTML, elsewhere as text."""
-    if _in_notebook():
-        from IPython.display import display  # noqa: PLC0415 - there is one
-
-        display(what)
-    else:
-        sys.stdout.write(f"{what!r}\n")

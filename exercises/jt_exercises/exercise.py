@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ class Exercise:
         found = judged(self.name, partial(self.judge, *answers))
         if found.passed and not side.calls and any(callable(a) for a in answers):
             raise AssertionError(f"the check of {self.name} passed an answer without calling it")
-        return found
+        return replace(found, calls=side.calls, seconds=side.took)
 
 
 def exercise(number: str, title: str, **more: Any) -> Callable[[Callable[..., str]], Exercise]:

@@ -91,6 +91,7 @@ class Side(ABC):
     objects: Sequence[Any]
     functions: list[Callable[..., Any]] = field(default_factory=list)  # of ours, that the other side may call
     calls: int = 0
+    took: float = 0.0  # seconds of all calls
 
     def answers(self) -> list[Any]:
         """The objects: a handle of each function, and plain values of all others."""
@@ -108,7 +109,11 @@ class Side(ABC):
         self.calls += through is not itself
         place = f"{through.__module__}:{through.__qualname__}" if through else ""
         asked = {"call": number, "arguments": tuple(arguments), "through": place}
-        return self.value(self.exchange(pack(asked, self._keep, trusted=True)))
+        begin = time.perf_counter()
+        try:
+            return self.value(self.exchange(pack(asked, self._keep, trusted=True)))
+        finally:
+            self.took += (time.perf_counter() - begin) * (through is not itself)
 
     def value(self, reply: bytes) -> Any:
         """What a reply says, or the error that it tells of; a function of ours that it asks for is called."""

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ class Tried:
     right: int = 0
     of: int = 1
     opened: int = 0
+    guess: str = ""  # of a prediction, as JSON: it stays as it was
 
     @property
     def solved(self) -> bool:
@@ -49,10 +50,11 @@ class Progress:
         try:
             with self.path.open(encoding="utf-8") as file:
                 found = json.loads(file.read(MOST))
-            return {str(key): Tried(**{name: int(row[name]) for name in row}) for key, row in found.items()}
+            kinds = {field.name: type(field.default) for field in fields(Tried)}
+            return {str(key): Tried(**{name: kinds[name](row[name]) for name in row}) for key, row in found.items()}
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             aside = self.path.with_suffix(".unread.json")
             sys.stderr.write(f"{self.path} cannot be read ({error}). It is {aside.name} now, and a new one begins.\n")
             self.path.replace(aside)

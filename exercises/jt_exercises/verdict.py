@@ -16,7 +16,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from jt_edu.base.plural import singular
@@ -61,6 +61,8 @@ class Verdict:
     of: int = 1
     got: Any = None
     expected: Any = None
+    calls: int = field(default=0, compare=False)  # of the learner's functions
+    seconds: float = field(default=0.0, compare=False)  # that these took, there and back
 
     @property
     def earned(self) -> int:

@@ -1,20 +1,41 @@
 """Progress, cards and the board: what is kept beside the notebooks, and what a learner sees of it."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from jt_exercises import checking
+from jt_exercises import checking, prediction
+from jt_exercises.author.masters import masters
 from jt_exercises.card import Card
 from jt_exercises.exercise import ROOMS, Exercise, find, of_room
+from jt_exercises.prediction import predict
 from jt_exercises.progress import Progress, Tried
 from jt_exercises.progress_board import Board
 from jt_exercises.verdict import RefusedError, Verdict, YourTurn, part
 
 TRIES = ((False, 1), (True, 4), (None, 0))
 NOT_RIGHT, RIGHT, OPEN = (Verdict("01.3 it", passed, "why", right, 4) for passed, right in TRIES)
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch):
+    """As in a notebook, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    for module in (checking, prediction):
+        monkeypatch.setattr(module, "in_notebook", lambda: True)
+    return tmp_path
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What is shown there, as text."""
+    found = []
+    for module in (checking, prediction):
+        monkeypatch.setattr(module, "show", lambda what: found.append(repr(what)))
+    return found
 
 
 @pytest.fixture
@@ -81,22 +102,18 @@ def test_the_board_counts_points_by_parts_and_says_what_comes_next():
     assert "All is solved" in Board(some[:1], {"01.1": Tried(1, 0, 4, 4)})._repr_html_()
 
 
-def test_hints_open_with_tries_and_when_they_are_asked_for(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(checking, "_in_notebook", lambda: True)
-    monkeypatch.setattr(checking, "_show", lambda what: print(repr(what)))
-
+def test_hints_open_with_tries_and_when_they_are_asked_for(notebook, shown):
     def open_gap(y, order):
         raise YourTurn("walk")
 
     checking.check("01.3", open_gap, here=True)
-    assert "hint" not in capsys.readouterr().out
+    assert "hint" not in shown[-1]
     for number in ("1", "2", "3", "3"):
         checking.check("01.3", lambda y, order: setattr(order[0], "grad", 7.0), here=True)
-        assert f"hint {number} of 3" in capsys.readouterr().out
+        assert f"hint {number} of 3" in shown[-1]
     checking.hint("01.3")
-    assert "hint 1 of 3" in (said := capsys.readouterr().out) and "hint 3 of 3" in said
-    assert json.loads((tmp_path / "progress.json").read_text())["01.3"]["failed"] == 4
+    assert "hint 1 of 3" in shown[-1] and "hint 3 of 3" in shown[-1]
+    assert json.loads((notebook / "progress.json").read_text())["01.3"]["failed"] == 4
 
 
 def test_outside_of_a_notebook_nothing_is_written(tmp_path, monkeypatch, capsys):
@@ -152,3 +169,56 @@ def test_every_exercise_has_hints_a_reason_and_points():
         for e in of_room(notebook):
             assert len(e.hints) >= 2 and e.why and e.points >= 1, e.number
     assert repr(YourTurn("x")) == "YourTurn('x')"
+
+
+def test_a_guess_is_locked_and_compared_and_nothing_runs_before_it(notebook, shown):
+    runs = []
+
+    def run():
+        runs.append(1)
+        return 6
+
+    predict("00.1", ..., run)
+    assert runs == [] and "your turn" in shown[-1]
+    predict("00.1", 2, run)
+    assert "you guessed 2: it is 6" in shown[-1]
+    predict("00.1", 6, run)
+    assert "you guessed 2, and that is kept (now you say 6): it is 6" in shown[-1]
+    assert json.loads((notebook / "progress.json").read_text())["00.1"]["guess"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("guess", "found", "factor", "right"),
+    [
+        (3, 3.0, 1, True), (3, 4, 1, False), (3, 5.9, 2, True), (3, 6.1, 2, False), (12, 6, 2, True), (0, 0, 2, True),
+        (0, 1, 2, False), ("One kernel ", "one kernel", 1, True), ("1", 2, 1, False),
+        ([1, 2], np.array([1, 2]), 1, True),
+        ([1, 2], [1], 1, False), ((4, 8), [2, 4], 2, True), (True, 1, 1, True), (-1, 1, 2, False),
+    ],
+)  # fmt: skip
+def test_a_guess_is_right_as_a_learner_would_say(guess, found, factor, right, capsys):
+    predict("00.1", guess, lambda: found, factor)
+
+    assert capsys.readouterr().out.startswith("✓" if right else "✗")
+
+
+def test_what_is_no_guess_is_told():
+    with pytest.raises(ValueError, match="a guess is a number, a text, or a list of these"):
+        predict("00.1", object(), lambda: 1)
+
+
+def test_a_solution_opens_after_two_tries_that_failed(notebook, shown, monkeypatch):
+    monkeypatch.setattr(checking, "heard", [])
+    checking.solution("01.6")
+    assert "opens after 2 tries" in shown[-1] and "dout.sum" not in shown[-1]
+    for _ in range(2):
+        checking.check("01.6", lambda dout, shape: dout)
+    checking.solution("01.6")
+    assert "dout = dout.sum(0)" in shown[-1]
+
+
+def test_a_pass_tells_what_it_cost(capsys):
+    (master,) = (m for m in masters() if m.number == "01.6")
+    exec(compile(master.solved, "a solution", "exec"), {})  # noqa: S102 - its last line is a check
+
+    assert re.search(r"cost: 6 calls, [\d.e+]+ ms", capsys.readouterr().out)

@@ -1,0 +1,146 @@
+"""Commands of an author: a new exercise, a proof, notebooks with solutions."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from jt_edu.lab import CHECKOUT
+from jt_exercises.author.masters import MasterError, masters
+from jt_exercises.author.validate import KILLED, findings, tried_mutants
+from jt_exercises.exercise import HOME, ROOMS
+
+EXERCISE = '''"""{number}: what is asked, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jt_exercises.exercise import exercise
+from jt_exercises.seed import random
+from jt_exercises.verdict import RefusedError, ask, part
+
+SIZES = (0, 1, 7)
+
+
+@exercise(
+    "{number}",
+    "a short title",
+    points=1,
+    hints=("A question that shows where to look.", "Nearly the answer."),
+    why="What is it good for?",
+)
+def {name}(answer: Callable[..., Any]) -> str:
+    """Compare with a sum of squares."""
+    for size in SIZES:
+        with part(f"{{size}} numbers"):
+            x = random(size).normal(size=size)
+            right, mine = float((x * x).sum()), np.asarray(ask(answer, x, case=f"{{size}} numbers"))
+            if mine.shape != () or mine.dtype.kind not in "iuf":
+                raise RefusedError("the answer is a number", mine, right)
+            if np.isclose(mine, right):
+                continue
+            if np.isclose(mine, x.sum() ** 2):
+                raise RefusedError("that is the square of the sum: square first", mine, right)
+            if np.isclose(mine, right / max(size, 1)):
+                raise RefusedError("that is the mean of the squares: are they added?", mine, right)
+            raise RefusedError("each number is multiplied by itself, and the products are added", mine, right)
+    return "right for no number, for one, and for several"
+'''
+SOLUTION = '''"""{number}: what is asked, what a learner gets, and a solution."""
+
+# %% [markdown]
+# ## Exercise: a short title
+#
+# What is to be written, and what may be used for it.
+
+# %%
+from jt_exercises import YourTurn, check
+
+
+def {name}(x):
+    """The sum of the squares of some numbers."""
+    # BEGIN SOLUTION add the square of each number
+    total = 0.0
+    for number in x:
+        total += number * number
+    return total
+    # END SOLUTION
+
+
+check("{number}", {name})
+'''
+MISTAKES = """# Each takes the place of a part of the solution; the check must refuse it, and say `says`.
+
+["the sum, squared"]
+old = "return total"
+new = "return sum(x) ** 2"
+says = "that is the square of the sum"
+
+["the mean"]
+old = "return total"
+new = "return total / max(len(x), 1)"
+says = "that is the mean of the squares"
+
+["no squares"]
+old = "number * number"
+new = "number"
+says = "each number is multiplied by itself"
+"""
+
+
+def new(number: str, name: str) -> int:
+    """Make a folder for an exercise; what is in it is proven as it is, and is to be replaced piece by piece."""
+    notebook = number.partition(".")[0]
+    if notebook not in ROOMS or not number.partition(".")[2]:
+        return _say(f"{number!r} names no notebook and exercise: 09.6 would. There are notebooks {', '.join(ROOMS)}")
+    if not name.isidentifier():
+        return _say(f"{name!r} is no name of a folder and a function of Python")
+    folder = HOME / ROOMS[notebook] / name
+    if folder.exists() or number in {m.number for m in masters()}:
+        return _say(f"there is an exercise {number}, or a folder {folder}, already")
+    folder.mkdir()
+    for file, text in (("exercise.py", EXERCISE), ("solution.py", SOLUTION)):
+        (folder / file).write_text(text.format(number=number, name=name), encoding="utf-8")
+    (folder / "wrong.toml").write_text(MISTAKES, encoding="utf-8")
+    _say(f"{folder} is there. Change its three files, and run: python -m jt_exercises validate {number}")
+    _say(f"Where it belongs, write `# %% exercise {number}` into notebooks/source/{notebook}_….py, and build.")
+    return 0
+
+
+def validate(numbers: Sequence[str]) -> int:
+    """Say of each exercise what does not hold, and how many mutants of its solution its check notices."""
+    known = {m.number: m for m in masters()}
+    if unknown := [n for n in numbers if n not in known]:
+        return _say(f"there is no exercise {', '.join(unknown)}. There are: {', '.join(known)}")
+    bad = 0
+    for number in numbers or known:
+        try:
+            wrong = list(findings(known[number]))
+            found = tried_mutants(known[number])
+        except (MasterError, OSError, SyntaxError, ValueError) as error:
+            wrong, found = [str(error)], None
+        if found is not None and found.noticed < KILLED * len(found.every):
+            wrong += [f"this mutant is called right:\n{text}" for text in found.alive]
+        bad += bool(wrong)
+        _say("\n    ".join([f"{number:<6}{'not proven' if wrong else 'proven'}   {found or ''}".rstrip(), *wrong]))
+    return int(bad > 0)
+
+
+def build_solutions(folder: Path) -> int:
+    """Write the notebooks with all solutions into a folder."""
+    build = runpy.run_path(str(CHECKOUT / "build.py"))
+    folder.mkdir(parents=True, exist_ok=True)
+    for target, text in build["made"](solved=True).items():
+        (folder / target.name).write_text(text, encoding="utf-8", newline="\n")
+    return _say(f"{folder} has the notebooks with all solutions", 0)
+
+
+def _say(words: str, code: int = 1) -> int:
+    sys.stdout.write(f"{words}\n")
+    return code

@@ -1,0 +1,145 @@
+"""Validate: is a check as good as what it judges?
+
+    the solution            right, with all its parts, for several seeds, beside its judge and in a process of its own
+    the stub                your turn, in the words of the gap
+    each known mistake      not right, in words of its own
+    odd answers             not right, and nothing is raised: texts, nan, objects, lists of nothing
+    mutants                 of the solution, by the dozen: at least 95 % are noticed
+
+`findings` lists what does not hold. The tests of the course ask nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from jt_exercises.author.masters import GAP, Master
+from jt_exercises.author.mutants import mutants
+from jt_exercises.exercise import find
+from jt_exercises.process import COPY
+from jt_exercises.seed import seeded
+from jt_exercises.verdict import Verdict, YourTurn
+
+KILLED = 0.95  # of the mutants
+SEEDS = 0, 1, 2
+WRONG = 3, 6  # known mistakes: at least, and at most
+FEW = 3.0  # seconds for a mutant: those that take longer are noticed
+ODD = ("four", -1, 1e308, float("nan"), [], [[]], [1, [2]], {}, {"a": None}, (None, None), True, b"", np.zeros(0),
+       np.array(["a"]), np.full((2, 2), np.nan), lambda *_: "four", lambda *_: [[]], lambda *_: {"a": 1},
+       lambda *_: float("nan"), lambda *_: np.zeros(0), lambda *_: [object()], lambda *_: (1, (2, "x")))  # fmt: skip
+
+
+def verdicts(number: str, text: str, here: bool = True, **more: Any) -> tuple[list[Verdict], Exception | None]:
+    """What is said of all that a learner's cells hand to `check`, and what stopped these cells."""
+    found = list[Verdict]()
+
+    def check(number: str, *answers: Any) -> None:
+        found.append(replace(find(number), **more).verdict(*answers, here=here))
+
+    own = re.sub(r"^from jt_exercises import .*\n", "", text, flags=re.MULTILINE)
+    space = {"__name__": "answers", "check": check, "solved": lambda *_: False, "YourTurn": YourTurn}
+    try:
+        exec(compile(own, f"the answers to {number}", "exec"), space)  # noqa: S102 - a master is Python of ours
+    except Exception as error:  # noqa: BLE001 - a mutant may raise whatever there is
+        return found, error
+    return found, None
+
+
+@dataclass(frozen=True)
+class Mutants:
+    """Of one exercise: all, those that were judged, and those that were called right."""
+
+    every: list[str]
+    judged: int
+    alive: list[str]
+
+    @property
+    def noticed(self) -> int:
+        """How many were not called right."""
+        return len(self.every) - len(self.alive)
+
+    def __repr__(self) -> str:
+        return f"{self.noticed} of {len(self.every)} mutants are noticed"
+
+
+def tried_mutants(master: Master) -> Mutants:
+    """Change each gap of a solution in each way, and let the check look at it."""
+    every, judged, alive = list[str](), 0, list[str]()
+    for lines in gaps(master):
+        every += mutants(master.solved, lines)
+    for text in every:
+        found, _ = verdicts(master.number, text, here=not COPY, seconds=FEW)  # one that does not even run is noticed
+        judged += bool(found)
+        alive += [text] if found and found[0].passed else []
+    return Mutants(every, judged, alive)
+
+
+def gaps(master: Master) -> Iterator[tuple[int, int]]:
+    """The first and the last line of each gap, in the text with the solution."""
+    markers = 0
+    for gap in GAP.finditer(master.text):
+        first = master.text.count("\n", 0, gap.start()) + 1 - markers
+        yield first, first + gap[3].count("\n") - 1
+        markers += 2
+
+
+def findings(master: Master) -> Iterator[str]:
+    """What is not as it should be, in words; mutants are looked at apart, for they take long."""
+    exercise = find(master.number)
+    if not exercise.hints or not exercise.why or exercise.points < 1:
+        yield "it needs a hint, a reason why, and at least a point"
+    yield from _solution(master)
+    yield from _stub(master)
+    yield from _mistakes(master)
+    yield from _odd(master)
+
+
+def _one(number: str, text: str, **more: Any) -> Verdict:
+    found, error = verdicts(number, text, **more)
+    if error is not None or len(found) != 1:
+        return Verdict(number, None, f"the cells hand over {len(found)} answers and stop with {error!r}")
+    return found[0]
+
+
+def _solution(master: Master) -> Iterator[str]:
+    for seed in SEEDS:
+        with seeded(seed):
+            found = _one(master.number, master.solved, here=not COPY or seed != SEEDS[-1])
+        if not found.passed or found.right != found.of:
+            yield f"the solution is refused (seed {seed}): {found}"
+
+
+def _stub(master: Master) -> Iterator[str]:
+    found = _one(master.number, master.stub)
+    if found.passed is not None:
+        yield f"the stub is judged, though nothing was done: {found}"
+    if "raise YourTurn" in master.stub and not any(gap[2] in found.words for gap in GAP.finditer(master.text)):
+        yield f"the words of the gap are not told: {found}"
+
+
+def _mistakes(master: Master) -> Iterator[str]:
+    wrong = master.wrong()
+    if not WRONG[0] <= len(wrong) <= WRONG[1]:
+        yield f"{len(wrong)} known mistakes; {WRONG[0]} to {WRONG[1]} are wanted"
+    if len({w.says for w in wrong}) < len(wrong) or not all(w.says for w in wrong):
+        yield "two known mistakes are told in the same words"
+    for w in wrong:
+        found = _one(master.number, w.text)
+        if found.passed is not False or w.says not in found.words:
+            yield f"the mistake {w.name!r} is not refused with {w.says!r}: {found}"
+
+
+def _odd(master: Master) -> Iterator[str]:
+    handed = list[tuple[Any, ...]]()
+    space = {"check": lambda _, *answers: handed.append(answers), "solved": lambda *_: False, "YourTurn": YourTurn}
+    own = re.sub(r"^from jt_exercises import .*\n", "", master.stub, flags=re.MULTILINE)
+    exec(compile(own, f"the answers to {master.number}", "exec"), space)  # noqa: S102
+    for answer in ODD:
+        found = find(master.number).verdict(*[answer for _ in handed[0]], here=True)
+        if found.passed or (found.passed is False and not found.words):
+            yield f"the odd answer {answer!r} is not refused in words: {found}"

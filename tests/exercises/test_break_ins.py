@@ -31,7 +31,7 @@ def unbroadcast(dout, shape):
     return dout
 """
 WRONG = "def unbroadcast(dout, shape):\n    return np.full(shape, 3.25)\n"
-FULL, NOTHING = "right", 0
+FULL, NOTHING, NOT_ALL = "right", 0, "what it answered before it ended itself"
 NEEDS = "files", "network", "processes"
 
 # name: (what is run, how it must end, what of the ladder it needs)
@@ -92,11 +92,11 @@ ATTACKS = {
     "processes of the grader are looked for": (RIGHT + """
 import os
 others = [p for p in os.listdir("/proc") if p.isdigit() and int(p) != os.getpid()]
-if not any(b"pytest" in open(f"/proc/{p}/cmdline", "rb").read() for p in others):
+if not any(b"PYTEST_CURRENT_TEST" in open(f"/proc/{p}/environ", "rb").read() for p in others):
     raise SystemExit("there is nobody")
 """, NOTHING, "processes"),
     "parents are killed": (
-        RIGHT + "import os, signal\nos.kill(os.getppid(), 9)\nos.kill(-1, 9)\n", "stopped", "processes"),
+        RIGHT + "import os, signal\nos.kill(os.getppid(), 9)\nos.kill(-1, 9)\n", NOT_ALL, "processes"),
     "sleepers stay behind": (RIGHT + """
 import os, time
 for _ in range(3):
@@ -267,6 +267,8 @@ def test_a_hostile_answer_gets_what_it_deserves(step, attack, ladder, server):
 
     if deserves == FULL:
         assert (found.status, found.right) == ("right", PARTS), found
+    elif deserves == NOT_ALL:
+        assert found.right < PARTS, found
     else:
         assert found.right == 0, found
         assert found.status == deserves or not deserves, found

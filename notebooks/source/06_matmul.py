@@ -17,7 +17,7 @@ import numba
 import numpy as np
 
 import jt_edu as jt
-from jt_exercises import matmul as check
+from jt_exercises.matmul import film, ijk, ikj, jki
 from jt_exercises.timing import least, ratio  # CPU seconds, the least of 15 runs; the quotient of two, in turns
 
 jt.set_num_threads(1)  # one thread, whose CPU time is ours alone
@@ -31,30 +31,15 @@ def matrices(n):
     return a, b, np.zeros((n, n), np.float32)
 
 
-# %% [markdown]
-# ## 1. Exercise 1: which loop goes inside?
-#
-# Memory comes into a cache in *lines* of 64 bytes, 16 numbers that lie one behind the other in a row of a matrix. Who
-# reads along a row uses all 16 of a line at once. Who reads down a column fetches a line for one number, and by the
-# time its neighbour is wanted, the line may be gone. A read or write that finds no line in the cache is a *miss*.
-#
-# `check.ijk`, `check.ikj` and `check.jki` are `c[i, j] += a[i, k] * b[k, j]` in three loops; the last letter is the
-# innermost loop. **Predict**: rank the innermost loops, best first.
-#
-# <details><summary>A hint</summary> For each loop, ask of each matrix: while only this index changes, does it stand
-# still, go along a row, or down a column? </details>
-
-# %%
-best_first = [None, None, None]  # "i", "j" and "k"
-print(check.check_order(best_first))
+# %% exercise 06.1
 
 # %% [markdown]
-# (The check counts the misses in a simulated cache.) And in seconds, compiled, on your machine? **Predict** the first
-# two quotients; the last line, the slowest by the fastest, is about their product.
+# And in seconds, compiled, on your machine? **Predict** the first two quotients; the last line, the slowest by the
+# fastest, is about their product.
 
 # %%
 a, b, c = matrices(256)
-kernels = {name: compiled(getattr(check, name)) for name in ("ijk", "ikj", "jki")}
+kernels = {order.__name__: compiled(order) for order in (ijk, ikj, jki)}
 for slow, quick in (("jki", "ijk"), ("ijk", "ikj"), ("jki", "ikj")):
     times = ratio(lambda f=kernels[slow]: f(a, b, c), lambda f=kernels[quick]: f(a, b, c))
     print(f"{slow} takes {times:.1f} times as long as {quick}")
@@ -67,98 +52,25 @@ for slow, quick in (("jki", "ijk"), ("ijk", "ikj"), ("jki", "ikj")):
 # (It plays once; run the cell again to see it again. At the end each line says how often it was fetched.)
 
 # %%
-check.film({"ijk": check.ijk, "ikj": check.ikj})
+film({"ijk": ijk, "ikj": ikj})
 
 # %% [markdown]
 # **Look.** In `ijk` a column of `b` is 8 lines: when the next column begins, the first of them has just been thrown
 # out, though 3 of its 4 numbers are still wanted. In `ikj` each line is used up at once. But for each new row of `c`
 # all of `b` comes again: it does not fit.
-#
-# **Exercise 2.** Work on a part that fits. Cut `i`, `k` and `j` into tiles of `t`: three outer loops go from tile to
-# tile, three inner loops stay inside. `c` holds zeros at first. For now the sizes are multiples of `t`.
-#
-# <details><summary>A hint</summary> `for i0 in range(0, n, t):` and the same for k0 and j0; inside all three,
-# `for i in range(i0, i0 + t):` and so on. The line in the middle stays as it is. </details>
 
+# %% exercise 06.2
 
 # %%
-def tiled(a, b, c, t):
-    """c is a @ b, where a is (n, m) and b is (m, p); tiles are t by t."""
+film({"ikj": ikj, "tiled": lambda a, b, c: tiled(a, b, c, 4)})  # noqa: F821
 
+# %% exercise 06.3
 
-print(check.check_tiled(tiled))
-check.film({"ikj": check.ikj, "tiled": lambda a, b, c: tiled(a, b, c, 4)})
+# %% exercise 06.4
 
-# %% [markdown]
-# ## 3. Exercise 3: the edges
-#
-# Now sizes that are no multiples of the tile: the last tile is smaller. Plain Python stops where an index is outside.
-# A compiled kernel does not look; it reads and writes what lies behind the array. Make `tiled` above right for all
-# sizes, and run both cells.
-#
-# <details><summary>A hint</summary> A tile that begins at i0 ends at `min(i0 + t, n)`. </details>
+# %% exercise 06.5
 
-# %%
-print(check.check_edges(tiled))
-
-# %% [markdown]
-# ## 4. Exercise 4: sixteen sums in registers
-#
-# Even the nearest cache is farther away than a register. `ijk` reads two numbers for each multiply-add. But 4 numbers
-# of `a` and 4 of `b` have 16 products: 8 reads for 16 multiply-adds. So compute a block of 4 by 4 numbers of `c` at
-# once, in sixteen variables, and write them when the loop over `k` is over. Sizes are multiples of 4.
-#
-# <details><summary>A hint</summary> For each block (i, j): set c00 ... c33 to 0. For each k: read a0 ... a3 (rows i to
-# i + 3) and b0 ... b3 (columns j to j + 3), then `c00 += a0 * b0` and fifteen more. In Python a list
-# `s = [0.0] * 16` will do as well; a compiler wants names. </details>
-
-
-# %%
-def blocked(a, b, c):
-    """c is a @ b; all sizes are multiples of 4."""
-
-
-print(check.check_blocked(blocked))
-
-# %% [markdown]
-# ## 5. Exercise 5: ten times as fast
-#
-# Now for speed. Write `fast`; numba compiles it, and it has to multiply two matrices of 512 by 512 ten times as fast as
-# `ijk`, on your machine. Loops and slices only, no function of NumPy. (It also runs once in plain Python, on 16 by 16.)
-#
-# <details><summary>A hint</summary> Which order had the fewest misses, and goes along rows? Along a row a vector
-# instruction does 8 or 16 numbers at once. </details>
-# <details><summary>A second hint</summary> With tiles: numba looks for negative indices in `range(j0, j1)`, and that
-# keeps it from using vectors. Take slices first: `row, other = c[i, j0:j1], b[k, j0:j1]`, and loop over
-# `range(len(row))`. </details>
-# <details><summary>To go on</summary> Four values of k at once: read and write the row of c once for four rows of b.
-# </details>
-
-
-# %%
-def fast(a, b, c):
-    """c is a @ b; c holds zeros at first."""
-
-
-print(check.check_fast(fast))
-
-# %% [markdown]
-# ## 6. Exercise 6: let the machine choose
-#
-# Which tile is best depends on the machine, so ask it. Write `tune(candidates, run, clock)`: `run(t)` runs a kernel
-# with tile `t`, and raises `ValueError` where that tile cannot run. Answer with the fastest candidate. It is tried on
-# simulated machines: first runs compile, half of the runs are disturbed on some, others become slower and slower.
-#
-# <details><summary>A hint</summary> First run each once, and forget those that raise. Then rounds: in each, every
-# candidate runs once, and its least time is kept. </details>
-
-
-# %%
-def tune(candidates, run, clock):
-    return None
-
-
-print(check.check_tune(tune))
+# %% exercise 06.6
 
 # %% [markdown]
 # On your machine, with a kernel that has tiles and four rows of `b` at once. **Predict**: is a tile of 16 by 16 good,

@@ -1,23 +1,24 @@
 """Memory: matrices that write down which of their numbers are read and written.
 
     watched = watch(function, 8, 8, 8)        runs function(a, b, c) on such matrices, as plain Python
-    watched.reads, watched.product            how many numbers were read; whether c is a @ b
+    watched.count(written=False, of="ab")     how many numbers of a and b were read
     watched.misses(width=8, lines=24)         how many of the accesses find no line in a cache that holds 24 lines of 8
 
 Indices are checked, negative ones too: a compiled kernel would read somewhere else and say nothing. Views such as
-`c[i, j:j + 4]` are no reads; their elements are. Nothing here knows verdicts except for the error that a check shows.
+`c[i, j:j + 4]` are no reads; their elements are. `traced` runs beside the function; what it writes down is judged here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from jt_exercises.roofline.worlds import cache_misses
-from jt_exercises.verdict import RefusedError, ask
+from jt_exercises.seed import random
+from jt_exercises.verdict import ask
 
 Access = tuple[str, int, bool]  # name of a matrix, number of the element, whether it is written
 Sizes = tuple[int, ...]
@@ -35,9 +36,9 @@ class Log(list[Access]):
     def note(self, name: str, place: int, written: bool) -> None:
         """One more."""
         if len(self) >= self.most:
-            raise RefusedError(
+            raise RuntimeError(
                 f"it has read and written {self.most:,} numbers, and has not come to an end: four for each "
-                f"multiply-add will do. Does every `while` end?"
+                f"multiply-add will do. Does every loop end?"
             )
         self.append((name, place, written))
 
@@ -61,7 +62,7 @@ class Matrix:
         """The number of an element, or the part that slices mean."""
         keys = key if isinstance(key, tuple) else (key,)
         if len(keys) > len(self.shape):
-            raise RefusedError(f"`{self.name}` has {len(self.shape)} axes here, and you index {len(keys)}")
+            raise IndexError(f"`{self.name}` has {len(self.shape)} axes here, and you index {len(keys)}")
         shape, steps, start = [], [], self._start
         for axis, (length, step) in enumerate(zip(self.shape, self._steps, strict=True)):
             k = keys[axis] if axis < len(keys) else slice(None)
@@ -73,9 +74,9 @@ class Matrix:
                 continue
             if not 0 <= k < length:
                 where = ", ".join(str(x) for x in keys)
-                raise RefusedError(
-                    f"{self.name}[{where}] is outside: the shape there is {self.shape}. Compiled, it would read or "
-                    f"write other memory, without a word"
+                raise IndexError(
+                    f"compiled, it would use other memory, without a word: {self.name}[{where}] is outside of the "
+                    f"shape {self.shape}"
                 )
             start += int(k) * step
         return Matrix(self.name, self.store, self.log, tuple(shape), tuple(steps), start) if shape else start
@@ -90,12 +91,12 @@ class Matrix:
     def __setitem__(self, key: Any, value: float) -> None:
         place = self._place(key)
         if isinstance(place, Matrix):
-            raise RefusedError(_LOOPS)
+            raise TypeError(_LOOPS)
         self.log.note(self.name, place, written=True)
-        self.store[place] = value
+        self.store[place] = float(value)
 
     def _whole(self, *_: Any, **__: Any) -> Any:
-        raise RefusedError(_LOOPS)
+        raise TypeError(_LOOPS)
 
     __array__ = __add__ = __radd__ = __mul__ = __rmul__ = __matmul__ = __iadd__ = __iter__ = dot = sum = _whole
 
@@ -103,61 +104,47 @@ class Matrix:
 _LOOPS = "this is about your own loops: compute with single numbers, such as a[i, k] * b[k, j], not with whole arrays"
 
 
+def traced(function: Callable[..., Any], left: np.ndarray, right: np.ndarray, *more: int) -> tuple[Any, Any]:
+    """Every access of function(a, b, c, *more), as (matrix, element, written), and what c holds at the end."""
+    function = getattr(function, "py_func", function)  # of what numba compiled already
+    (n, m), p = left.shape, right.shape[1]
+    log, arrays = Log(MOST * n * m * p + 1000), (left, right, np.zeros((n, p)))
+    a, b, c = (
+        Matrix(name, list(array.flat), log, array.shape, (array.shape[1], 1))
+        for name, array in zip(MATRICES, arrays, strict=True)
+    )
+    function(a, b, c, *more)
+    rows = [(MATRICES.index(name), place, written) for name, place, written in log]
+    return np.array(rows, np.int32).reshape(-1, 3), np.array(c.store).reshape(n, p)
+
+
 @dataclass
 class Watched:
-    """What a function did with three matrices."""
+    """What a function did with three matrices: `found` is c."""
 
-    shape: tuple[int, int, int]  # a is (n, m), b is (m, p)
-    log: list[Access]
-    expected: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
     found: np.ndarray
-    _lines: dict[tuple[str, int], int] = field(default_factory=dict)
+    log: list[Access]
 
     @property
-    def product(self) -> bool:
-        """Whether c is a @ b."""
-        return bool(np.array_equal(self.expected, self.found))
+    def expected(self) -> np.ndarray:
+        """What c should be; small whole numbers, so it is exact."""
+        return np.asarray(self.left @ self.right)
 
-    @property
-    def reads(self) -> int:
-        """How many numbers were read, again and again counted each time."""
-        return sum(not written for _, _, written in self.log)
-
-    @property
-    def writes(self) -> int:
-        """How many numbers were written."""
-        return sum(written for _, _, written in self.log)
-
-    def lines(self, width: int) -> list[int]:
-        """The cache line of each access, as a number."""
-        found = self._lines
-        return [found.setdefault((name, place // width), len(found)) for name, place, _ in self.log]
+    def count(self, written: bool, of: str = MATRICES) -> int:
+        """How many numbers of some matrices were read, or written, again and again counted each time."""
+        return sum(name in of and how == written for name, _, how in self.log)
 
     def misses(self, width: int, lines: int) -> int:
         """How many accesses find their line not in the cache, which forgets what was not used for longest."""
-        return cache_misses(self.lines(width), lines)
+        return cache_misses((place // width * 3 + MATRICES.index(name) for name, place, _ in self.log), lines)
 
 
-def watch(function: Callable[..., Any], n: int, m: int, p: int, *more: Any) -> Watched:
-    """Run function(a, b, c, *more) on small whole numbers, c all zeros, and watch; as plain Python."""
-    function = getattr(function, "py_func", function)
-    random = np.random.default_rng(n * 10_000 + m * 100 + p)
-    left, right = (random.integers(-3, 4, shape).astype(float) for shape in ((n, m), (m, p)))
-    log = Log(MOST * n * m * p + 1000)
-    arrays = (left, right, np.zeros((n, p)))
-    matrices = [
-        Matrix(name, list(array.flat), log, array.shape, (array.shape[1], 1))
-        for name, array in zip(MATRICES, arrays, strict=True)
-    ]
-    told = [f"a of {left.shape}", f"b of {right.shape}", f"c of {(n, p)}", *map(str, more)]
-    ask(lambda: function(*matrices, *more) or True, case=", ".join(told), name=getattr(function, "__name__", ""))
-    return Watched((n, m, p), log, left @ right, np.array(matrices[2].store).reshape(n, p))
-
-
-def wrong_element(seen: Watched) -> str:
-    """The first element that is wrong, in words."""
-    i, j = (int(k) for k in np.argwhere(seen.expected != seen.found)[0])
-    n, m, p = seen.shape
-    return (
-        f"for a of {(n, m)} and b of {(m, p)}, c[{i}, {j}] is {seen.found[i, j]:g} instead of {seen.expected[i, j]:g}"
-    )
+def watch(function: Callable[..., Any], n: int, m: int, p: int, *more: int) -> Watched:
+    """Run function(a, b, c, *more) on whole numbers that are not 0, c all zeros, and watch; as plain Python."""
+    draw = random(n, m, p)
+    left, right = (draw.integers(1, 5, shape) * draw.choice([-1.0, 1.0], shape) for shape in ((n, m), (m, p)))
+    case = ", ".join([f"a of {(n, m)}", f"b of {(m, p)}", f"c of {(n, p)}", *map(str, more)])
+    rows, found = ask(function, left, right, *more, case=case, through=traced)
+    return Watched(left, right, found, [(MATRICES[k], place, bool(written)) for k, place, written in rows.tolist()])

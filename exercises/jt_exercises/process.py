@@ -42,6 +42,10 @@ LETTERS = 2000  # of an error that are shown
 COPY = hasattr(os, "fork") and sys.platform != "darwin"  # macOS: its own libraries do not survive a fork
 
 
+class JudgedError(Exception):
+    """What a judge says of an answer."""
+
+
 class LostError(Exception):
     """The process of an answer is gone; the message says why, in a learner's words."""
 
@@ -92,6 +96,7 @@ class Side(ABC):
     functions: list[Callable[..., Any]] = field(default_factory=list)  # of ours, that the other side may call
     calls: int = 0
     took: float = 0.0  # seconds of all calls
+    said: JudgedError | None = None  # from within a function of ours that an answer called
 
     def answers(self) -> list[Any]:
         """The objects: a handle of each function, and plain values of all others."""
@@ -109,11 +114,13 @@ class Side(ABC):
         self.calls += through is not itself
         place = f"{through.__module__}:{through.__qualname__}" if through else ""
         asked = {"call": number, "arguments": tuple(arguments), "through": place}
-        begin = time.perf_counter()
+        begin, self.said = time.perf_counter(), None
         try:
             return self.value(self.exchange(pack(asked, self._keep, trusted=True)))
         finally:
             self.took += (time.perf_counter() - begin) * (through is not itself)
+            if self.said is not None:
+                raise self.said
 
     def value(self, reply: bytes) -> Any:
         """What a reply says, or the error that it tells of; a function of ours that it asks for is called."""
@@ -126,9 +133,17 @@ class Side(ABC):
                 case {"raised": (str(kind), str(words), int(line), str(text))}:
                     raise RaisedError(_plain(kind), _plain(words), line, _plain(text))
                 case {"back": int(k), "arguments": tuple(arguments)} if 0 <= k < len(self.functions):
-                    reply = self.exchange(pack({"value": self.functions[k](*arguments)}, self._keep, trusted=True))
+                    reply = self.exchange(self._own(k, arguments))
                 case _:
                     raise WireError("no answer of ours")
+
+    def _own(self, number: int, arguments: tuple[Any, ...]) -> bytes:
+        """Call a function of ours. Its error goes to who called it; a judgement also counts when that one has ended."""
+        try:
+            return pack({"value": self.functions[number](*arguments)}, self._keep, trusted=True)
+        except Exception as error:  # noqa: BLE001 - such as for an argument that makes no sense
+            self.said = self.said or (error if isinstance(error, JudgedError) else None)
+            return pack({"refused": (type(error).__name__, str(error))}, self._keep)
 
     def _keep(self, value: Any) -> tuple[str, int]:
         if isinstance(value, Handle):
@@ -180,7 +195,7 @@ class Here(Side):
     def _back(self, message: bytes) -> bytes:
         """A function of ours is called from within one of theirs."""
         asked = unpack(message, self._find)
-        return pack({"value": self.functions[asked["back"]](*asked["arguments"])}, self._keep, trusted=True)
+        return self._own(asked["back"], asked["arguments"])
 
 
 @dataclass

@@ -4,14 +4,13 @@
     not done yet   2 can_inline
     not right      2 can_inline: of `sum` and `exp` you say True. A sum is complete only after its loop
 
-An exercise is a function under `@exercise("2 can_inline")`. It takes the learner's answer, raises `RefusedError` where
-that is not right and `NotDoneError` where there is none yet, and returns a sentence for those who are right. Whatever a
-learner's function raises becomes a verdict, too: the notebook goes on. Nothing here knows notebooks, or prints.
+A check takes the learner's answer, raises `RefusedError` where that is not right and `NotDoneError` where there is none
+yet, and returns a sentence for those who are right. Whatever a learner's function raises becomes a verdict, too: the
+notebook goes on. Nothing here knows notebooks, or prints.
 """
 
 from __future__ import annotations
 
-import functools
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,17 +19,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jt_edu.base.plural import singular
-from jt_exercises.process import Handle, LostError, RaisedError
+from jt_exercises.process import Handle, JudgedError, LostError, RaisedError
 
 SHORT = 120  # letters of an argument or an answer
 WIDE = 76  # letters of a line; in a narrow page longer ones would be cut inside a word
 
 
-class NotDoneError(Exception):
+class NotDoneError(JudgedError):
     """There is no answer yet, a gap is still `None`; or it cannot be judged now, for the reason that is told."""
 
 
-class RefusedError(Exception):
+class RefusedError(JudgedError):
     """The answer is not right; the message says what was asked, what came, and where to look.
 
     `got` and `expected`, numbers or arrays, are shown side by side.
@@ -84,7 +83,7 @@ def _rows(line: str) -> list[str]:
     return wrapper.wrap(line) or [""]
 
 
-heard: list[Verdict] = []  # what was said in this process, for those who grade
+heard: list[Verdict] = []  # what was said in this process
 Parts = list[tuple[str, NotDoneError | RefusedError | None]]
 _parts: ContextVar[Parts | None] = ContextVar("parts", default=None)
 
@@ -126,20 +125,6 @@ def judged(name: str, check: Callable[[], str]) -> Verdict:
     words = (f"{at}: " if at and str(first) else at) + str(first)
     shown = (first.got, first.expected) if isinstance(first, RefusedError) else (None, None)
     return Verdict(name, False if refused else None, singular(words), right, of, *shown)
-
-
-def exercise(name: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]]:
-    """Make a check of a function that raises one of the two errors above, and returns a sentence where all is well."""
-
-    def decorate(function: Callable[..., str]) -> Callable[..., Verdict]:
-        @functools.wraps(function)
-        def check(*answers: Any, **more: Any) -> Verdict:
-            heard.append(judged(name, functools.partial(function, *answers, **more)))
-            return heard[-1]
-
-        return check
-
-    return decorate
 
 
 def ask(

@@ -3,13 +3,15 @@
     {"call": 0, "arguments": (x, 3)}                       -->  {"value": ...}
     {"call": 0, "arguments": (x,), "through": "a.b:f"}     -->  f(object 0, x), for what is not a plain call
                                                            -->  {"raised": ("IndexError", "...", 4, "return x[9]")}
-    an argument that is a function of the other side       -->  {"back": 2, "arguments": (...)}  <--  {"value": ...}
+    an argument that is a function of the other side       -->  {"back": 2, "arguments": (...)}
+                                                           <--  {"value": ...}, or {"refused": ("ValueError", "...")}
 
 Nothing here judges: whatever this side claims, the other one compares with what it knows.
 """
 
 from __future__ import annotations
 
+import builtins
 import linecache
 from collections.abc import Callable
 from typing import Any
@@ -38,8 +40,11 @@ class Worker:
 
     def _back(self, number: int, arguments: tuple[Any, ...]) -> Any:
         answer = self.exchange(pack({"back": number, "arguments": arguments}, self.keep))
-        value: Any = unpack(answer, self.find, trusted=True)["value"]
-        return value
+        match unpack(answer, self.find, trusted=True):
+            case {"refused": (kind, words)}:
+                raise getattr(builtins, kind, RuntimeError)(words)
+            case {"value": value}:
+                return value
 
     def answer(self, message: bytes) -> bytes:
         """Do what a message asks for."""

@@ -270,3 +270,29 @@ def test_of_an_answer_neither_a_record_nor_a_var_is_taken(value):
 
     with pytest.raises(WireError, match="a kind that is not taken"):
         unpack(message, None)
+
+
+@pytest.mark.parametrize("kind", SIDES)
+def test_an_error_of_a_function_of_ours_goes_to_who_called_it_and_a_judgement_counts(kind):
+    def ours(size):
+        if size > 8:
+            raise RefusedError("nobody asked for so many")
+        if size > 4:
+            raise ValueError("a tile of 5 does not fit")
+        return size
+
+    def largest(run, sizes):
+        found = 0
+        for size in sizes:
+            try:
+                found = run(size)
+            except (ValueError, RuntimeError):
+                break
+        return found
+
+    with kind([largest]) as side:
+        (answer,) = side.answers()
+        assert answer(ours, [2, 3, 5]) == 3
+        with pytest.raises(RefusedError, match="nobody asked"):
+            answer(ours, [2, 9])
+        assert answer(ours, [4]) == 4  # both sides know where they are

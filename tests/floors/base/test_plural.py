@@ -4,7 +4,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.base.plural import plural, singular
-from jt_exercises.verdict import RefusedError, exercise
+from jt_exercises.verdict import RefusedError, judged
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,7 @@ def test_so_have_the_texts_that_count_things():
 
 
 def test_so_have_verdicts():
-    @exercise("sums")
-    def check(rows):
-        raise RefusedError(f"of {rows} rows the sum is 2")
+    def check():
+        raise RefusedError("of 1 rows the sum is 2")
 
-    assert repr(check(1)) == "not right      sums: of 1 row the sum is 2"
+    assert repr(judged("sums", check)) == "not right      sums: of 1 row the sum is 2"

@@ -199,9 +199,10 @@ with suppress(YourTurn):
     print(f"{ratio(*[lambda net=net: net(pictures).sync() for net in both.values()]):.2f} times as fast")
 
 # %% [markdown]
-# **Look.** Rounding happens at other places now, so the last digits of the scores differ. More than a third of the
-# kernels are gone, and much less than a third of the time: they had little to do. Only a *trained* batch norm can be
-# folded. During training it takes the mean and the variance of each new batch.
+# **Look.** Rounding happens at other places now, so the last digits of the scores differ. Almost half of the operators
+# are gone, and not one kernel: the framework computed each batch norm where the convolution before it stores its
+# result. So there is little time left to save. Only a *trained* batch norm can be folded. During training it takes the
+# mean and the variance of each new batch.
 # %% exercise 11.4
 
 # %%

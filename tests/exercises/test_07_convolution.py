@@ -6,15 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from jt_exercises.author.masters import masters
+from jt_exercises.author.validate import one_verdict
 from jt_exercises.convolution import transform
 from jt_exercises.convolution.counted import Count
 from jt_exercises.convolution.float16.exercise import error_in_half, in_half
 from jt_exercises.convolution.problems import ALGORITHMS, Problem, fastest, seconds, suits
 from jt_exercises.convolution.sums import correlate
 from jt_exercises.exercise import find
-from tests.exercises.test_exercises import MASTERS, tried
 from tests.story.test_course_answers import run, verdicts
 
+MASTERS = {master.number: master for master in masters()}
 FFT = MASTERS["07.3"].solved.partition("    spectrum")[2].partition("\n\n\ncheck")[0]
 HALF = MASTERS["07.4"].solved.partition("    d, g = d.")[2].partition("\n\n\ncheck")[0]
 ALSO = [  # of which exercise, and what is written instead of what; no less right
@@ -53,14 +55,14 @@ def test_a_right_answer_in_another_form_passes(number, part, instead):
     text = MASTERS[number].solved
     assert text.count(part) == 1
 
-    assert tried(number, text.replace(part, instead)).passed
+    assert one_verdict(number, text.replace(part, instead)).passed
 
 
 @pytest.mark.parametrize(("key", "words"), KEYS)
 def test_a_key_is_the_same_for_equal_problems_and_for_no_others(key, words):
     text = "import numpy as np\n" + MASTERS["07.6"].solved
 
-    found = tried("07.6", text.replace("repaired = astuple", f"repaired = {key}"))
+    found = one_verdict("07.6", text.replace("repaired = astuple", f"repaired = {key}"))
 
     assert (found.passed, found.right, found.of) == (False, 1, 2)
     assert words in found.words

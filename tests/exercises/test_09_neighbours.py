@@ -8,9 +8,9 @@ import pytest
 import jt_edu as jt
 from jt_exercises import neighbours
 from jt_exercises.author.masters import Master
+from jt_exercises.author.validate import one_verdict
 from jt_exercises.exercise import find, of_room
 from jt_exercises.neighbours.cases import cloud, nearest
-from tests.exercises.test_exercises import tried
 from tests.house.test_notebooks import FOLDER
 from tests.story.test_course_answers import run, untouched, verdicts
 
@@ -30,7 +30,7 @@ ALSO = [  # of which exercise, and what is written instead of what; no less righ
 def test_a_right_answer_in_another_form_passes(number, part, instead):
     assert MASTERS[number].solved.count(part) == 1
 
-    found = tried(number, MASTERS[number].solved.replace(part, instead))
+    found = one_verdict(number, MASTERS[number].solved.replace(part, instead))
 
     assert found.passed, found
 

@@ -99,7 +99,8 @@ def findings(master: Master) -> Iterator[str]:
     yield from _odd(master)
 
 
-def _one(number: str, text: str, **more: Any) -> Verdict:
+def one_verdict(number: str, text: str, **more: Any) -> Verdict:
+    """What is said of the one answer in a learner's cells."""
     found, error = verdicts(number, text, **more)
     if error is not None or len(found) != 1:
         return Verdict(number, None, f"the cells hand over {len(found)} answers and stop with {error!r}")
@@ -109,13 +110,13 @@ def _one(number: str, text: str, **more: Any) -> Verdict:
 def _solution(master: Master) -> Iterator[str]:
     for seed in SEEDS:
         with seeded(seed):
-            found = _one(master.number, master.solved, here=not COPY or seed != SEEDS[-1])
+            found = one_verdict(master.number, master.solved, here=not COPY or seed != SEEDS[-1])
         if not found.passed or found.right != found.of:
             yield f"the solution is refused (seed {seed}): {found}"
 
 
 def _stub(master: Master) -> Iterator[str]:
-    found = _one(master.number, master.stub)
+    found = one_verdict(master.number, master.stub)
     if found.passed is not None:
         yield f"the stub is judged, though nothing was done: {found}"
     if "raise YourTurn" in master.stub and not any(gap[2] in found.words for gap in GAP.finditer(master.text)):
@@ -129,7 +130,7 @@ def _mistakes(master: Master) -> Iterator[str]:
     if len({w.says for w in wrong}) < len(wrong) or not all(w.says for w in wrong):
         yield "two known mistakes are told in the same words"
     for w in wrong:
-        found = _one(master.number, w.text)
+        found = one_verdict(master.number, w.text)
         if found.passed is not False or w.says not in found.words:
             yield f"the mistake {w.name!r} is not refused with {w.says!r}: {found}"
 

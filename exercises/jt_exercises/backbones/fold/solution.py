@@ -9,7 +9,7 @@
 # `bn.running_var`, `bn.eps`, `bn.weight` and `bn.bias`; except for `eps` there is one for each channel that comes out.
 # The cell after it folds a copy of her network: it calls your `fold` for each batch norm behind a convolution.
 #
-# **Predict.** How many kernels fewer does her network need? And how many times as fast is it?
+# **Predict.** Her network has fewer operators then. Does it need fewer kernels? And how many times as fast is it?
 
 # %%
 from jt_exercises import YourTurn, check

@@ -18,7 +18,8 @@ import pytest
 SHARES = 8
 COMMITS = -1  # the share that is this commit's turn
 WHOLE = (  # rows so short that all of them run
-    "house/", "misuse/", "parity/test_corners.py", "floors/benchmark/", "distributed/test_stores.py",
+    "house/", "misuse/", "parity/test_corners.py", "floors/benchmark/", "floors/optim/", "floors/draw/test_draw.py",
+    "distributed/test_stores.py", "exercises/test_exercises.py",
 )  # fmt: skip
 LONG = ("house/test_docstrings.py",)  # but for these
 FILES = ("story/test_course_answers.py", "story/test_random_graphs.py")  # each test takes half a minute

@@ -1,6 +1,6 @@
 """Built: was an answer built with the operators that are asked for, is it right, and if not, which mistake is it?
 
-A Var that arrives is an array already, so the names of its operators are noted where it is built.
+The graph of an answer arrives as data, and is built, fused and computed here: an answer's own word counts for nothing.
 """
 
 from __future__ import annotations
@@ -11,22 +11,19 @@ from typing import Any
 import numpy as np
 
 import jt_edu as jt
+from jt_exercises.graph_data import meant, told
 from jt_exercises.verdict import RefusedError, ask
 
 READ, ADD, ALL = ("reindex",), ("reindex_reduce",), ("reindex", "multiply", "reindex_reduce")
 Outcomes = Iterator[tuple[np.ndarray, str]]  # what is right; then what comes of known mistakes, and words for each
 
 
-def built(function: Callable[..., Any], *arguments: Any) -> tuple[str, list[str], Any] | None:
-    """What kind of thing a function returns, the operators that it built meanwhile, and the numbers."""
-    with jt.flag_scope(backend="python"):  # so few numbers that compiling their kernels would take longer
-        with jt.trace() as t:
-            found = function(*arguments)
-        if found is None:
-            return None
-        if not isinstance(found, jt.Var):
-            return type(found).__name__, [], None
-        return "Var", [node.op for node in t.built], found.numpy()
+def built(function: Callable[..., Any], *arguments: Any) -> tuple[str, Any] | None:
+    """What kind of thing a function returns, and its graph."""
+    found = function(*arguments)
+    if found is None:
+        return None
+    return ("Var", told(found)) if isinstance(found, jt.Var) else (type(found).__name__, None)
 
 
 def expect(
@@ -45,17 +42,25 @@ def expect(
     Raises:
         RefusedError: it is built of something else, or not right.
     """
-    kind, ops, numbers = ask(answer, *arguments, through=built, case=case, name=name)
+    kind, rows = ask(answer, *arguments, through=built, case=case, name=name)
     if kind != "Var":
         raise RefusedError(f"{case}: the answer is a Var that is built with {_listed(of)}, and not of type {kind}")
+    with jt.flag_scope(backend="python"):  # so few numbers that compiling their kernels would take longer
+        y = meant(rows)
+        count, numbers = len(jt.explain(y).kernels), y.numpy()
+    ops = [row[1] for row in rows if row[0] != "array"]
     others = sorted({*ops} - {*of})
     if others or not ops:
         raise RefusedError(f"{case}: build it with {_listed(of)} alone; yours is built with {_listed(others)}")
     if len(of) == 1 and len(ops) > 1:
         raise RefusedError(f"{case}: one {_listed(of)} is enough; yours takes {len(ops)}")
-    mine, (right, _) = np.asarray(numbers), next(outcomes)
-    if _same(mine, right):
+    if not all(any(_same(row[1], np.asarray(a)) for a in arguments) for row in rows if row[0] == "array"):
+        raise RefusedError(f"{case}: it reads numbers that it was not given. Let the operators compute them")
+    mine, (right, _) = numbers, next(outcomes)
+    if _same(mine, right) and count == 1:
         return
+    if _same(mine, right):
+        raise RefusedError(f"{case}: it takes {count} kernels; {_listed(of)} can share one")
     words = next((words for wrong, words in outcomes if _same(mine, wrong)), "")
     if not words and mine.shape != right.shape:
         words = f"its shape should be {right.shape}, and is {mine.shape}"

@@ -2,7 +2,7 @@
 
     from jt_exercises import YourTurn, board, check, hint
 
-autograd 01                                             a folder for each exercise: exercise.py, solution.py, wrong.toml
+autograd 01, ranks 13, together 13b                     a folder for each exercise: exercise.py, solution.py, wrong.toml
 author                                                  how notebooks are made of these, and how checks are tested
 fusion 03, kernels 04, roofline 05, matmul 06, convolution 07   door, checks, what those are asked about
 checking, exercise, verdict, card                       a try; what is asked; what a check says; what a learner sees

@@ -5,6 +5,7 @@
 autograd 01, meta_operators 02, fusion 03, ...   rooms: a folder for each exercise, and what these share
 checking, exercise, verdict, card                a try; what is asked; what a check says; what a learner sees
 process, worker, wire                            a learner's objects run beside us; plain values come back
+graph_data                                       an op graph as rows, which the judge fuses itself
 prediction                                       guess, lock, run, compare
 progress, progress_board, showing, picture       what is solved; in a notebook, and elsewhere
 seed, timing                                     which cases an answer is tried on; how two times are compared

@@ -9,7 +9,7 @@
 # told in words. The very same cell runs as real processes, under `mpirun`, the command that starts programs that speak
 # MPI, the language of most large computers; if there is one on this machine.
 #
-# As always: **predict**, **run**, **look**. Three tasks are waiting for you; each says *right* when it is.
+# As always: **predict**, **run**, **look**. Three exercises are waiting for you.
 
 # %%
 import sys
@@ -22,15 +22,6 @@ import jt_edu as jt
 import jt_widgets as see
 from jt_edu.mpi import run_ranks
 from jt_edu.mpi.perf_model import model
-from jt_exercises.tell import tell
-
-
-def stopped(run):
-    """Say what ended a run, if something did."""
-    if run.error is not None:
-        print(f"rank {run.failed_rank}: {type(run.error).__name__}: {run.error}")
-    return run.error is not None
-
 
 # %% [markdown]
 # ## 1. Four ranks, one cell
@@ -50,7 +41,7 @@ total
 
 # %% [markdown]
 # **Look.** One column for each rank. Their names stay, and so does the record of what they said to each other. (In it,
-# `allreduce` is a call that all make together, and no message of anybody's own. `virtual µs` come in part 3.)
+# `allreduce` is a call that all make together, and no message of anybody's own. `virtual µs` come in section 3.)
 
 # %%
 print(ranks[2].mine, ranks["mine"])
@@ -131,33 +122,8 @@ word = comm.recv(source=other)
 # **Look.** Every rank waits for another one, so nothing will ever happen again. Simulated ranks know that at once,
 # and say who waits where, and for whom. An MPI that keeps no copy of a message would wait for ever. Take `synchronous`
 # away, and the program works: by luck.
-#
-# **Task 1.** Each rank has a word for the one to its right; the last one's right is rank 0. Fill in `pass_right` with
-# `send` and `recv` alone. It has to work for any number of ranks, and where every send waits for its receiver.
-#
-# <details><summary>A hint</summary> Somebody has to listen first: let rank 0 do what the others do in the other order.
-# </details>
 
-
-# %%
-def pass_right(comm, word):
-    """The word of the rank to the left."""
-    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
-    return None
-
-
-for count in (2, 3, 4):
-    words = np.random.default_rng(count).integers(1_000_000, size=count).tolist()
-    passed = run_ranks(count, lambda comm, words=words: pass_right(comm, words[comm.rank]), synchronous=True)
-    stopped(passed)
-    done = None if passed.error is None and not passed.record.calls else passed.results
-    tell(
-        f"passed on by {count} ranks", done and [str(word) for word in done], [str(words[r - 1]) for r in range(count)]
-    )
-    others = {call.name for call in passed.record.calls} - {"send", "ssend", "recv"}
-    if others:
-        print(f"               ... but by {', '.join(others)}; try send and recv alone")
-
+# %% exercise 13.1
 # %% [markdown]
 # ## 3. Who was late?
 #
@@ -184,42 +150,8 @@ print(f"{comm.now / 1000:.1f} us")
 # How do P ranks add up arrays of n numbers? If all send theirs to rank 0, that one gets P - 1 arrays through one
 # door. A *ring* is fairer. Each array is cut into P chunks, and each rank only ever sends to its right. In P - 1 steps
 # every chunk goes round and collects what each rank has of it; in P - 1 more steps the finished chunks go round.
-#
-# **Task 2.** Fill in the two loops. `pass_on(k)` sends chunk k to the right, and gives you the one that comes from the
-# left, which is number k - 1. In the first step rank r sends chunk r.
-#
-# <details><summary>A hint</summary> In step s of the first loop, rank r sends chunk (r - s) mod P and adds what comes
-# to chunk (r - s - 1) mod P. </details>
-# <details><summary>A second hint</summary> In the second loop it begins with chunk (r + 1) mod P, which is finished.
-# </details>
 
-
-# %%
-def ring_allreduce(comm, x):
-    """The sum of the x of all ranks, by a ring."""
-    chunks = np.array_split(x.copy(), comm.size)
-    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
-
-    def pass_on(number):
-        came = np.empty_like(chunks[(number - 1) % comm.size])
-        comm.Sendrecv(chunks[number % comm.size], right, recvbuf=came, source=left)
-        return came
-
-    # 1. P - 1 steps: pass a chunk on, and add what comes to your own chunk of that number
-    # 2. P - 1 steps: pass a finished chunk on, and put what comes in place of your own
-    return None
-
-
-P, n = 4, 1001
-told = run_ranks(P, lambda comm: ring_allreduce(comm, np.arange(n) * (comm.rank + 1.0)))
-done = None if stopped(told) or told.results[0] is None else np.array(told.results)
-tell("the sum, on each rank", done, np.array([np.arange(n) * (1.0 + 2 + 3 + 4)] * P))
-n = 1000
-told = run_ranks(P, lambda comm: ring_allreduce(comm, np.arange(n) * (comm.rank + 1.0)))
-sent = [m for m in told.record.messages if m.source == 0]
-tell("messages that a rank sends", len(sent) or None, 2 * (P - 1))
-tell("bytes that a rank sends", sum(m.bytes for m in sent) or None, 2 * (P - 1) * n * 8 // P)
-
+# %% exercise 13.2
 # %% [markdown]
 # The same, built in, as it moves: press *Play*. Each rank sends 2 (P - 1) / P times its array, however many ranks
 # there are. It is raced with two others. *naive*: rank 0 gets all arrays, one after the other, and sends the sum to
@@ -259,29 +191,8 @@ see.ranks(run_ranks(4, ring).record)
 # ranks short messages go by a tree, and long ones, such as gradients, by a ring; among 10,000 its chunks are so small
 # that it is hardly ahead. On two and four ranks the prediction stands beside what was measured; from 16 on it is on
 # paper. Short messages by the way called naive are faster than predicted: on the clock all senders send at once.
-#
-# **Task 3.** Where do they cross? A tree on P ranks takes 2 · log₂ P messages of all n bytes, a ring 2 (P - 1) messages
-# of n / P bytes, and a message of m bytes takes alpha + beta · m. Find the n from which a ring is faster on 16 ranks.
-#
-# <details><summary>A hint</summary> Both have the form (number of messages) · alpha + (bytes of all of them) · beta.
-# Set them equal, with P = 16, and solve for n. </details>
 
-# %%
-crossing = None  # in bytes, from line.alpha and line.beta
-
-
-def is_faster(length):
-    """Whether a ring is faster than a tree, on 16 ranks, as predicted."""
-    tree, by_ring = (model.predict("allreduce", way, 16, length, line) for way in ("tree", "ring"))
-    return by_ring < tree
-
-
-if crossing is None:
-    tell("the crossing", None, None)
-else:
-    below, above = is_faster(int(0.98 * crossing)), is_faster(int(1.02 * crossing))
-    tell("the crossing", "too large" if below else "it" if above else "too small", "it")
-
+# %% exercise 13.3
 # %% [markdown]
 # **Before you close this page**: a script runs well on one rank and hangs on four. What do you look at first?
 #

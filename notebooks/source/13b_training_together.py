@@ -8,7 +8,7 @@
 # has to be said for that, and when? As before the ranks are simulated; the script at the end runs under `mpirun` as
 # well.
 #
-# As always: **predict**, **run**, **look**. Five tasks are waiting for you; each says *right* when it is.
+# As always: **predict**, **run**, **look**. Five exercises are waiting for you.
 
 # %%
 import subprocess
@@ -21,17 +21,8 @@ import numpy as np
 import jt_edu as jt
 from jt_edu import nn, optim
 from jt_edu.mpi import Network, run_ranks
-from jt_exercises.tell import tell
 
 images, labels = (v.numpy() for v in next(iter(jt.data.digits(batch_size=90))))
-
-
-def stopped(run):
-    """Say what ended a run, if something did."""
-    if run.error is not None:
-        print(f"rank {run.failed_rank}: {type(run.error).__name__}: {run.error}")
-    return run.error is not None
-
 
 # %% [markdown]
 # ## 1. The batch size is the total
@@ -61,95 +52,18 @@ def train(sync=True):
 alone = train()
 print("alone   ", " ".join(f"{loss:.4f}" for loss in alone[::3]))
 for count in (1, 2, 3, 4):
-    together = jt.simulate(count)(train)
-    away = max(np.abs(losses - alone).max() for losses in together)
-    print(f"{count} rank(s)", " ".join(f"{loss:.4f}" for loss in together[0][::3]), f"  differs by {away:.1e} at most")
+    found = jt.simulate(count)(train)
+    away = max(np.abs(losses - alone).max() for losses in found)
+    print(f"{count} rank(s)", " ".join(f"{loss:.4f}" for loss in found[0][::3]), f"  differs by {away:.1e} at most")
 apart = jt.simulate(4)(lambda: train(sync=False))[0]
 print(f"with a batch norm of each rank alone, on 4 ranks, it differs by {np.abs(apart - alone).max():.1e}")
 
 # %% [markdown]
 # **Look.** By rounding only; and by much more where each rank normalises its own share.
-#
-# **Task 1, find the bug.** 9 examples on 4 ranks: shares of 3, 2, 2 and 2. Each rank has the mean gradient of its own
-# share. `combine` should give each of them the mean gradient of all 9 examples, and does not. Repair it.
-#
-# <details><summary>A hint</summary> A share of 3 counts for more than one of 2; so add up *sums*. </details>
 
+# %% exercise 13b.1
 
-# %%
-def combine(comm, gradient, count):
-    """The mean gradient over all examples; here `gradient` is the mean over `count` of them."""
-    return comm.allreduce(gradient) / comm.size
-
-
-gradients = np.array([1.0, 1, 1, 5, 5, 9, 9, 2, 2])  # of each example
-shares = np.array_split(gradients, 4)
-found = jt.simulate(4)(lambda comm: combine(comm, shares[comm.rank].mean(), len(shares[comm.rank])))
-tell("the mean gradient, on each rank", np.array(found), np.full(4, gradients.mean()))
-
-# %% [markdown]
-# **Task 2, by hand.** Now do yourself what the optimiser did: fill in `begin` and `together`, so that a training on 1,
-# 2 and 3 ranks gives the same numbers. Three things stand in your way. Every rank has begun with *other* parameters.
-# One weight is *tied*: it is used twice, and stands in `net.parameters()` once. And one is *frozen*: nobody asks for
-# its gradient, and it stays as it is on rank 0. You have `comm.bcast(array, root=0)` and `comm.allreduce(array)`;
-# `parameter.numpy()` gives an array, and `parameter.update(array)` takes one.
-#
-# <details><summary>A hint</summary> All of `net.parameters()`, the frozen ones too, come from rank 0. `together` is
-# `combine` of task 1. </details>
-
-
-# %%
-class Tied(nn.Module):
-    """x -> tanh(x W) Wᵀ, after a layer that does not learn."""
-
-    def __init__(self):
-        self.first = nn.Linear(6, 6)
-        self.w = jt.randn(6, 4) * 0.3
-        self.first.weight.stop_grad()
-        self.first.bias.stop_grad()
-
-    def execute(self, x):
-        return jt.matmul(jt.tanh(jt.matmul(self.first(x), self.w)), self.w.transpose())
-
-
-def begin(comm, net):
-    """Let all ranks begin with the parameters of rank 0."""
-
-
-def together(comm, gradient, count):
-    """The mean gradient over the examples of all ranks; `gradient` is the mean over the `count` of this one."""
-    return None
-
-
-def by_hand(comm, begin, together):
-    """Three steps on this rank's share of seven examples; answers all parameters in one row."""
-    jt.set_global_seed(comm.rank)
-    net = Tied()
-    begin(comm, net)
-    whole = np.random.default_rng(1).normal(size=(7, 6)).astype(np.float32)
-    x = jt.array(np.array_split(whole, comm.size)[comm.rank])
-    for _ in range(3):
-        learns = [p for p in net.parameters() if p.requires_grad]
-        loss = ((net(x) - x) ** 2).mean()
-        for p, gradient in zip(learns, jt.grad(loss, learns), strict=True):
-            mean = together(comm, gradient.numpy(), len(x))
-            if mean is None:
-                return None
-            p.update(p - 0.5 * jt.array(mean))
-    return np.concatenate([p.numpy().ravel() for p in net.parameters()])
-
-
-(alone,) = run_ranks(1, lambda comm: by_hand(comm, lambda *_: None, lambda _, gradient, __: gradient)).results
-for count in (2, 3):
-    run = run_ranks(count, lambda comm: by_hand(comm, begin, together))
-    if not stopped(run) and run.results[0] is not None:
-        print(f"{count} ranks are {max(np.abs(row - alone).max() for row in run.results):.0e} away from one alone")
-    tell(
-        f"training on {count} ranks",
-        None if run.results[0] is None else np.array(run.results),
-        np.array([alone] * count),
-    )
-
+# %% exercise 13b.2
 # %% [markdown]
 # ## 2. The variance of a batch that nobody has
 #
@@ -158,27 +72,12 @@ for count in (2, 3):
 # the sum of (x - mean)² over its own numbers, and those are *merged*.
 #
 # **Predict.** In float32, with a mean of 1,000 and a spread of 1: how many digits of the variance are right?
-#
-# **Task 3.** Fill in `merge`. It is exact algebra: how far is each mean from the common one?
-#
-# <details><summary>A hint</summary> The common mean is weighted by the counts. </details>
-# <details><summary>A second hint</summary> M2 = M2a + M2b + (distance of the means)² · na · nb / n. </details>
 
+# %% exercise 13b.3
 
 # %%
-def merge(a, b):
-    """(count, mean, M2) of two sets of numbers together."""
-    return None
-
-
-def moments(x):
-    return len(x), x.mean(), ((x - x.mean()) ** 2).sum()
-
-
 x = np.random.default_rng(0).normal(size=900)
-tell("merged", merge(moments(x[:200]), moments(x[200:])), moments(x))
-
-print("\nmean/spread    error of E[x²] - E[x]²    error of a synchronised batch norm, 4 ranks")
+print("mean/spread    error of E[x²] - E[x]²    error of a synchronised batch norm, 4 ranks")
 for mean in (0, 10, 100, 1000, 10_000):
     batch = (x + mean).astype(np.float32)[:, None]
     true = batch.astype(np.float64).var(ddof=1)
@@ -199,37 +98,8 @@ for mean in (0, 10, 100, 1000, 10_000):
 # %% [markdown]
 # **Look.** The difference of two large numbers has lost what was small: an error of more than 1 means that nothing is
 # right, and even a negative variance may come out, whose root is NaN. Nothing warns you.
-#
-# **Task 4.** And backward? y = (x - mean) / std, where mean and std are those of the *whole* batch, so every y depends
-# on every x, on whatever rank it is. With dy given,
-#
-# $$dx = \frac{1}{std} \left( dy - \overline{dy} - y \cdot \overline{dy \cdot y} \right)$$
-#
-# where a bar is a mean over the whole batch. Fill in the two means; `count` is how many examples all ranks have.
-#
-# <details><summary>A hint</summary> A mean is a sum over all ranks, divided by `count`. </details>
 
-
-# %%
-def normalised_backward(comm, dy, y, std, count):
-    """dx of this rank's share."""
-    mean_dy = mean_dy_y = None
-    return None if mean_dy is None else (dy - mean_dy - y * mean_dy_y) / std
-
-
-whole, up = np.random.default_rng(2).normal(size=(2, 9))
-v = jt.array(whole)
-expected = jt.grad(((v - v.mean()) / (v - v.mean()).sqr().mean().sqrt() * jt.array(up)).sum(), v).numpy()
-y = (whole - whole.mean()) / whole.std()
-
-
-def backward_of_share(comm):
-    dy, mine = (np.array_split(a, comm.size)[comm.rank] for a in (up, y))
-    return normalised_backward(comm, dy, mine, whole.std(), len(whole))
-
-
-parts = jt.simulate(4)(backward_of_share)
-tell("dx through the batch of all", None if parts[0] is None else np.concatenate(parts), expected)
+# %% exercise 13b.4
 
 # %% [markdown]
 # ## 3. Buckets that leave early
@@ -239,28 +109,19 @@ tell("dx through the batch of all", None if parts[0] is None else np.concatenate
 #
 # **Predict.** 16 layers of 60 µs, whose gradients have 16 kB each. What is best, 16 small buckets or one large one, if
 # the backward pass goes on while they are under way? And what, if it waits for each of them at once?
-#
-# **Task 5.** `buckets` gets the bytes of the gradients in the order in which they are found, and fills one bucket
-# after the other: a bucket is full, and leaves, as soon as it has `cap` bytes or more; the last one leaves at the end.
-#
-# <details><summary>A hint</summary> One list, begun anew whenever its bytes have reached the cap. </details>
 
+# %% exercise 13b.5
 
 # %%
-def buckets(sizes, cap):
-    """[[number of the gradient, ...] of each bucket]."""
-    return None
-
-
 slow = Network(latency=20_000, overhead=5_000, byte=0.5)
 
 
-def backward(comm, groups, early):
-    """Layers, whose gradients leave in such buckets; answers the virtual µs that it took."""
+def backward(comm, layers, early):
+    """16 layers, whose gradients leave in buckets of so many; answers the virtual µs that it took."""
     under_way = []
-    for group in groups:
-        comm.compute(60_000 * len(group))
-        gradients = np.zeros(4_000 * len(group), np.float32)
+    for _ in range(16 // layers):
+        comm.compute(60_000 * layers)
+        gradients = np.zeros(4_000 * layers, np.float32)
         under_way.append(comm.Iallreduce(gradients, np.empty_like(gradients), algorithm="ring"))
         if not early:
             under_way[-1].wait()
@@ -269,24 +130,16 @@ def backward(comm, groups, early):
     return comm.now / 1000
 
 
-for sizes, wanted in (([3, 3, 3, 10, 1, 1], "0 1, 2 3, 4 5"), ([6, 1, 5, 6], "0, 1 2, 3"), ([1, 1, 1], "0 1 2")):
-    told = buckets(sizes, 6)
-    tell(f"{len(sizes)} gradients", told and ", ".join(" ".join(map(str, group)) for group in told), wanted)
 for layers in (1, 2, 4, 8, 16):
-    groups = buckets([16_000] * 16, 16_000 * layers)
-    if groups:
-        tries = [lambda comm, g=groups, e=early: backward(comm, g, e) for early in (True, False)]
-        early, late = (run_ranks(4, program, network=slow).results[0] for program in tries)
-        print(
-            f"{len(groups):>2} buckets of {layers:>2} layers: {early:4.0f} us; each waited for at once: {late:4.0f} us"
-        )
+    tries = [lambda comm, n=layers, e=early: backward(comm, n, e) for early in (True, False)]
+    early, late = (run_ranks(4, program, network=slow).results[0] for program in tries)
+    print(f"{16 // layers:>2} buckets of {layers:>2} layers: {early:4.0f} us; each waited for at once: {late:4.0f} us")
 
 # %% [markdown]
-# **Look** at the times, which are there as soon as `buckets` is right. The backward pass alone takes 16 · 60 = 960 µs;
-# the rest is waiting. Who waits for each bucket at once pays for each, so one large one is best. Who goes on pays for
-# the last one only, which is short when buckets are small. Messages of these clocks do not hinder each other. On a real
-# wire they do: so DistributedDataParallel of `jt.distributed`, which does all of this for a module, fills buckets of
-# 25 MB, the first of 1 MB.
+# **Look.** The backward pass alone takes 16 · 60 = 960 µs; the rest is waiting. Who waits for each bucket at once pays
+# for each, so one large one is best. Who goes on pays for the last one only, which is short when buckets are small.
+# Messages of these clocks do not hinder each other. On a real wire they do: so DistributedDataParallel of
+# `jt.distributed`, which does all of this for a module, fills buckets of 25 MB, the first of 1 MB.
 #
 # ## 4. Take it away
 #

@@ -1,5 +1,5 @@
 """13b.2: what is asked, what a learner gets, and a solution."""
-# ruff: noqa: ERA001 - the text shows what the judge runs
+
 
 # %% [markdown]
 # ### Exercise 13b.2: data parallel by hand

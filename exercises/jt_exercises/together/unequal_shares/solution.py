@@ -1,5 +1,5 @@
 """13b.1: what is asked, what a learner gets, and a solution."""
-# ruff: noqa: ERA001 - the text shows the bug
+
 
 # %% [markdown]
 # ### Exercise 13b.1: find the bug

@@ -14,6 +14,7 @@ Three things are written for the reader, so that no source has to repeat them: w
 lines, as Markdown inside of HTML must; remarks for a linter are left out; and each notebook links to its neighbours.
 """
 
+import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -30,6 +31,7 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 FOLD = re.compile(r"(<details><summary>.*?</summary>)\s*(.*?)\s*(</details>)", re.DOTALL)
+CELLS = 25  # of a notebook, at most
 LINTER = re.compile(r"  # noqa(?:: [A-Z0-9, ]+?)?(?: - (?P<reason>.*))?$", re.MULTILINE)
 TITLE = re.compile(r"^# # ([^:?\n]+\??)", re.MULTILINE)
 
@@ -88,8 +90,10 @@ def pairs() -> list[tuple[Path, Path]]:
 
 def main(arguments: Sequence[str]) -> int:
     """Write the notebooks, or check them."""
-    check, stale = "--check" in arguments, []
-    for target, text in made().items():
+    check, stale, notebooks = "--check" in arguments, [], made()
+    for target, text in notebooks.items():
+        if (count := len(json.loads(text)["cells"])) > CELLS:
+            sys.stderr.write(f"{target.name} has {count} cells, and should have {CELLS} at most\n")
         if target.exists() and target.read_text(encoding="utf-8") == text:
             continue
         stale.append(target.name)

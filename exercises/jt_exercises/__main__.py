@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     if asked.solutions is not None:
         return author.build_solutions(asked.solutions)
     runpy.run_path(str(CHECKOUT / "build.py"))["main"]([])
-    return 0
+    return author.unused()
 
 
 if __name__ == "__main__":

@@ -62,6 +62,7 @@ class Verdict:
     expected: Any = None
     calls: int = field(default=0, compare=False)  # of the learner's functions
     seconds: float = field(default=0.0, compare=False)  # that these took, there and back
+    error: Exception | None = field(default=None, compare=False)  # what the check itself stopped with
 
     @property
     def earned(self) -> int:
@@ -106,25 +107,27 @@ def part(name: str) -> Iterator[None]:
 def judged(name: str, check: Callable[[], str]) -> Verdict:
     """What a check finds: it returns a sentence, or raises one of the errors above. Whatever else it raises is told."""
     parts: Parts = []
-    token = _parts.set(parts)
+    token, stopped = _parts.set(parts), None
     try:
         words = check()
     except (NotDoneError, RefusedError) as error:
         parts.append(("", error))
     except Exception as error:  # noqa: BLE001 - such as comparing a text with a number: the notebook goes on
-        found = f"{type(error).__name__}: {error}"
+        stopped, found = error, f"{type(error).__name__}: {error}"
         parts.append(("", RefusedError(f"the answer is of a kind that cannot be judged ({short(found)})")))
     finally:
         _parts.reset(token)
     right, of = sum(error is None for _, error in parts), max(1, len(parts))
     wrong = [(at, error) for at, error in parts if error is not None]
+    if not wrong and not isinstance(words, str):
+        raise AssertionError(f"the check of {name} returned no words for a right answer")
     if not wrong:
         return Verdict(name, True, singular(words), of, of)
     refused = [(at, error) for at, error in wrong if isinstance(error, RefusedError)]
     at, first = (refused or wrong)[0]
     words = (f"{at}: " if at and str(first) else at) + str(first)
     shown = (first.got, first.expected) if isinstance(first, RefusedError) else (None, None)
-    return Verdict(name, False if refused else None, singular(words), right, of, *shown)
+    return Verdict(name, False if refused else None, singular(words), right, of, *shown, error=stopped)
 
 
 def ask(

@@ -15,7 +15,7 @@ from tests.house.test_notebooks import FOLDER
 from tests.story.test_course_answers import run, untouched, verdicts
 
 MASTERS = {e.number: Master(e.number, e.folder) for e in of_room("09")}
-TEXTS = [number for number in MASTERS if number != "09.5"]
+TEXTS = "09.1", "09.2", "09.3", "09.4"
 ALSO = [  # of which exercise, and what is written instead of what; no less right
     ("09.1", "(in0[i, a] - in1[j, a]) ** 2", "@in0(i, a) ** 2 - 2 * @in0(i, a) * @in1(j, a) + @in1(j, a) ** 2"),
     ("09.2", "while place > 0 and best[place - 1] > far", "while place and not best[place - 1] <= far"),

@@ -55,7 +55,7 @@ def {name}(answer: Callable[..., Any]) -> str:
 SOLUTION = '''"""{number}: what is asked, what a learner gets, and a solution."""
 
 # %% [markdown]
-# ## Exercise: a short title
+# ## 9. Exercise 6: a short title
 #
 # What is to be written, and what may be used for it.
 
@@ -102,8 +102,10 @@ def new(number: str, name: str) -> int:
     if not name.isidentifier():
         return _say(f"{name!r} is no name of a folder and a function of Python")
     folder = HOME / ROOMS[notebook] / name
-    if folder.exists() or number in {m.number for m in masters()}:
-        return _say(f"there is an exercise {number}, or a folder {folder}, already")
+    if number in {m.number for m in masters()}:
+        return _say(f"there is an exercise {number} already")
+    if folder.exists():
+        return _say(f"there is a folder {folder} already")
     folder.mkdir()
     for file, text in (("exercise.py", EXERCISE), ("solution.py", SOLUTION)):
         (folder / file).write_text(text.format(number=number, name=name), encoding="utf-8")
@@ -139,6 +141,13 @@ def build_solutions(folder: Path) -> int:
     for target, text in build["made"](solved=True).items():
         (folder / target.name).write_text(text, encoding="utf-8", newline="\n")
     return _say(f"{folder} has the notebooks with all solutions", 0)
+
+
+def unused() -> int:
+    """Name exercises that are in no notebook."""
+    sources = "".join(path.read_text(encoding="utf-8") for path in (CHECKOUT / "source").glob("*.py"))
+    lost = [m.number for m in masters() if f"# %% exercise {m.number}\n" not in sources]
+    return _say(f"in no notebook: {', '.join(lost)}") if lost else 0
 
 
 def _say(words: str, code: int = 1) -> int:

@@ -77,7 +77,13 @@ class Master:
     def wrong(self) -> list[Wrong]:
         """The solution with each of the known mistakes."""
         path, found = self.folder / "wrong.toml", []
-        for name, edit in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        try:
+            edits = tomllib.loads(path.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise MasterError(f"{path}: {error}") from None
+        for name, edit in edits.items():
+            if edit.keys() != {"old", "new", "says"}:
+                raise MasterError(f"{path}, {name}: a mistake has `old`, `new` and `says`, not {', '.join(edit)}")
             if (count := self.solved.count(edit["old"])) != 1:
                 raise MasterError(f"{path}, {name}: {edit['old']!r} is in the solution {count} times; once is needed")
             found.append(Wrong(name, self.solved.replace(edit["old"], edit["new"]), edit["says"]))
@@ -97,6 +103,8 @@ def expanded(source: str, solved: bool = False) -> str:
     known = {master.number: master for master in masters()}
 
     def cells(at: re.Match[str]) -> str:
+        if at[2] not in known:
+            raise MasterError(f"`# %% exercise {at[2]}` in a notebook: there is no such exercise")
         stub = known[at[2]].solved if solved else known[at[2]].stub
         return f"{at[1]}#\n" + stub.removeprefix("# %% [markdown]\n") if at[1] else stub
 

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,7 +39,9 @@ def verdicts(number: str, text: str, here: bool = True, **more: Any) -> tuple[li
     """What is said of all that a learner's cells hand to `check`, and what stopped these cells."""
     found = list[Verdict]()
 
-    def check(number: str, *answers: Any) -> None:
+    def check(asked: str, *answers: Any) -> None:
+        if asked != number:
+            raise ValueError(f"the cell of {number} calls check({asked!r}, ...)")
         found.append(replace(find(number), **more).verdict(*answers, here=here))
 
     own = re.sub(r"^from jt_exercises import .*\n", "", text, flags=re.MULTILINE)
@@ -80,17 +83,23 @@ def tried_mutants(master: Master) -> Mutants:
 
 
 def gaps(master: Master) -> Iterator[tuple[int, int]]:
-    """The first and the last line of each gap, in the text with the solution."""
+    """The first and the last line of each gap in a function or a text, as numbered in the text with the solution.
+
+    A gap between statements holds values that are guessed or chosen: others may be as right.
+    """
     markers = 0
     for gap in GAP.finditer(master.text):
         first = master.text.count("\n", 0, gap.start()) + 1 - markers
-        yield first, first + gap[3].count("\n") - 1
+        if gap[1]:
+            yield first, first + gap[3].count("\n") - 1
         markers += 2
 
 
 def findings(master: Master) -> Iterator[str]:
     """What is not as it should be, in words; mutants are looked at apart, for they take long."""
     exercise = find(master.number)
+    if re.search(r"np\.random\.(?!Generator)", (exercise.folder / "exercise.py").read_text(encoding="utf-8")):
+        yield "its cases are drawn by np.random; `random` of jt_exercises.seed can be secret"
     if not exercise.hints or not exercise.why or exercise.points < 1:
         yield "it needs a hint, a reason why, and at least a point"
     yield from _solution(master)
@@ -111,7 +120,9 @@ def _solution(master: Master) -> Iterator[str]:
     for seed in SEEDS:
         with seeded(seed):
             found = one_verdict(master.number, master.solved, here=not COPY or seed != SEEDS[-1])
-        if not found.passed or found.right != found.of:
+        if found.error is not None:
+            yield "the check itself stops:\n" + "".join(traceback.format_exception(found.error))
+        elif not found.passed or found.right != found.of:
             yield f"the solution is refused (seed {seed}): {found}"
 
 
@@ -129,10 +140,12 @@ def _mistakes(master: Master) -> Iterator[str]:
         yield f"{len(wrong)} known mistakes; {WRONG[0]} to {WRONG[1]} are wanted"
     if len({w.says for w in wrong}) < len(wrong) or not all(w.says for w in wrong):
         yield "two known mistakes are told in the same words"
+    said = {w.name: one_verdict(master.number, w.text) for w in wrong}
     for w in wrong:
-        found = one_verdict(master.number, w.text)
-        if found.passed is not False or w.says not in found.words:
-            yield f"the mistake {w.name!r} is not refused with {w.says!r}: {found}"
+        if said[w.name].passed is not False or w.says not in said[w.name].words:
+            yield f"the mistake {w.name!r} is not refused with {w.says!r}: {said[w.name]}"
+        if others := [name for name, found in said.items() if name != w.name and w.says in found.words]:
+            yield f"{w.says!r} is said of {w.name!r}, and of {', '.join(others)}, too"
 
 
 def _odd(master: Master) -> Iterator[str]:

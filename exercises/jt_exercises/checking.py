@@ -19,8 +19,9 @@ from jt_exercises.picture import Picture
 from jt_exercises.progress import FILE, Progress, Tried
 from jt_exercises.progress_board import Board
 from jt_exercises.showing import in_notebook, show
-from jt_exercises.verdict import Verdict, heard
+from jt_exercises.verdict import Verdict
 
+heard: list[Verdict] = []  # what was said in this process
 TRIES = 2  # that fail, before a solution is shown
 
 

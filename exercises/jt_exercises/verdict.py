@@ -64,11 +64,6 @@ class Verdict:
     seconds: float = field(default=0.0, compare=False)  # that these took, there and back
     error: Exception | None = field(default=None, compare=False)  # what the check itself stopped with
 
-    @property
-    def earned(self) -> int:
-        """How many parts count: all of them where the whole is right."""
-        return self.of if self.passed else self.right
-
     def __repr__(self) -> str:
         said = {True: "right", False: "not right", None: "not done yet"}[self.passed]
         text = f"{said:<15}{self.name}" + (f": {self.words}" if self.words else "")
@@ -84,7 +79,6 @@ def _rows(line: str) -> list[str]:
     return wrapper.wrap(line) or [""]
 
 
-heard: list[Verdict] = []  # what was said in this process
 Parts = list[tuple[str, NotDoneError | RefusedError | None]]
 _parts: ContextVar[Parts | None] = ContextVar("parts", default=None)
 
@@ -159,7 +153,7 @@ def ask(
         shown = case or ", ".join(map(short, arguments))
         raise RefusedError(f"{called}({shown}) {_how(error)}") from error
     if answer is None:
-        raise NotDoneError("" if _is_empty(function) else "it returns None: is a `return` missing?")
+        raise NotDoneError("it returns None: is a `return` missing?")
     return answer
 
 
@@ -171,12 +165,6 @@ def _how(error: Exception) -> str:
         at = f", in line {error.line}: `{error.text}`" if error.text else ""
         return f"stopped with {error.kind}: {error}{at}"
     return f"stopped with {type(error).__name__}: {error}"
-
-
-def _is_empty(function: Callable[..., Any]) -> bool:
-    """Whether a function does nothing but return None, as those that are to be filled in."""
-    code = getattr(function, "__code__", None)
-    return code is not None and not code.co_names and set(code.co_consts) <= {None, *code.co_consts[:1]}
 
 
 def short(value: Any) -> str:

@@ -275,7 +275,7 @@ def outcome(side: Contained, number: str, text: str, answers: int, seconds: floa
     finally:
         side.end()
     status = {True: "right", False: "not right", None: "not done yet"}[found.passed]
-    return Outcome(found.earned, found.of, "stopped" if side.lost and not found.passed else status, found.words)
+    return Outcome(found.right, found.of, "stopped" if side.lost and not found.passed else status, found.words)
 
 
 def _earned(o: Outcome, given: int) -> Outcome:

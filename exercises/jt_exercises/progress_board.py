@@ -1,6 +1,7 @@
 """Board: which exercises of the course are solved?
 
 01    ✓ ✗ ○ ○ ○      2 of 7 points      next: 01.5 one rule for each operator
+predictions: 3 of 5 right               only of those that were made; they earn no points
 """
 
 from __future__ import annotations
@@ -46,12 +47,18 @@ class Board:
     def _sum(self, some: Sequence[Exercise]) -> str:
         return f"{sum(map(self.points, some)):.3g} of {sum(e.points for e in some)} points"
 
+    @property
+    def predictions(self) -> list[str]:
+        """How many guesses were right, in words; nothing as long as there is none."""
+        made = [found for found in self.tried.values() if found.guess]
+        return [f"predictions: {sum(found.solved for found in made)} of {len(made)} right"] if made else []
+
     def __repr__(self) -> str:
         lines = [
             f"{notebook:<6}{' '.join(MARK[self.state(e)] for e in some):<20}{self._sum(some)}"
             for notebook, some in self.rows()
         ]
-        lines += [f"all    {self._sum(self.exercises)}"]
+        lines += [f"all    {self._sum(self.exercises)}", *self.predictions]
         return "\n".join([*lines, *([f"next: {self.next.name}"] if self.next else ["all is solved"])])
 
     def _repr_html_(self) -> str:
@@ -67,6 +74,5 @@ class Board:
                 f"<td style='text-align:left'>{marks}</td><td>{self._sum(some)}</td></tr>"
             )
         after = f"Next: {escape(self.next.name)}" if self.next else "All is solved."
-        return (
-            f"<table>{rows}<tr><th>all</th><td></td><td>{self._sum(self.exercises)}</td></tr></table><div>{after}</div>"
-        )
+        below = "".join(f"<div>{words}</div>" for words in (*self.predictions, after))
+        return f"<table>{rows}<tr><th>all</th><td></td><td>{self._sum(self.exercises)}</td></tr></table>{below}"

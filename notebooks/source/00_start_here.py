@@ -7,7 +7,9 @@
 # finish: the line you write, a graph, a loop, numbers, and a gradient.
 #
 # Most sections have the same three steps. **Predict**: say what will happen, aloud or on paper, before you run the
-# cell. **Run** it. **Look**: where your prediction was wrong, you have found something to learn.
+# cell. **Run** it. **Look**: where your prediction was wrong, you have found something to learn. Where a cell has a
+# line `predict(...)`, put your guess in place of the three dots. The first guess is kept, and a wrong one costs
+# nothing.
 
 # %%
 import time
@@ -16,6 +18,7 @@ import numpy as np
 
 import jt_edu as jt
 import jt_widgets as see
+from jt_exercises import predict
 
 a = jt.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 b = jt.array([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
@@ -84,7 +87,8 @@ see.step_kernel(a * b + 1)
 # matrix product. The framework leaves it to *BLAS*, a library for matrix arithmetic, which needs complete matrices,
 # stored in memory.)
 #
-# **Predict.** Which of the operators `mean`, `-`, `* 2` and `@` can share a kernel? Where must an array be stored?
+# **Predict.** Which of the operators `mean`, `-`, `* 2` and `@` can share a kernel? Where must an array be stored? Put
+# the number of kernels in place of the dots.
 #
 # `jt.explain` shows this without running anything: there is one line for each kernel, with what it stores. Click a
 # kernel to see why.
@@ -95,6 +99,7 @@ x = jt.array(random.normal(size=(2000, 2000)).astype(np.float32))
 w = jt.array(random.normal(size=(2000, 100)).astype(np.float32))
 z = ((x - x.mean()) * 2) @ w
 
+predict("00.3", ..., lambda: len(jt.explain(z).kernels))
 jt.explain(z)
 
 # %% [markdown]
@@ -143,14 +148,22 @@ print(f"\n{apart[1] / fused[1]:.1f} times the bytes, {apart[0] / fused[0]:.1f} t
 # next time.)
 #
 # **Predict.** The next cell runs the expression of section 1, a product plus 1, on five shapes, four of them new. How
-# many kernels are compiled?
+# many kernels are compiled in all? Put their number in place of the dots.
+
 
 # %%
-for shape in [(2, 3), (7,), (30, 40), (5, 6, 7), (1000, 1000)]:
+def run_with(shape):
     p, q = jt.array(np.ones(shape, np.float32)), jt.array(np.ones(shape, np.float32))
-    with jt.trace() as t:
+    with jt.trace() as run:
         (p * q + 1).sync()
-    print(f"{shape!s:<14} kernels run: {len(t.kernels)}   compiled: {t.compiled}")
+    return run
+
+
+shapes = [(2, 3), (7,), (30, 40), (5, 6, 7), (1000, 1000)]
+predict("00.4", ..., lambda: sum(run_with(shape).compiled for shape in shapes))
+for shape in shapes:
+    run = run_with(shape)
+    print(f"{shape!s:<14} kernels run: {len(run.kernels)}   compiled: {run.compiled}")
 
 # %% [markdown]
 # **Look.** Lengths are arguments of a kernel. Here each array is one unbroken block of memory, so one loop covers all

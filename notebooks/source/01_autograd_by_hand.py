@@ -19,6 +19,7 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu.ir.node import history
+from jt_exercises import predict
 
 # %% [markdown]
 # ## 1. A slope can be measured
@@ -53,6 +54,7 @@ for name, function, at in [("x * x", lambda x: x * x, 3.0), ("exp(x)", math.exp,
 # input its share. It looks right.
 #
 # **Predict.** `y = b + b` with `b = a * 1`. What is the slope of `y` with respect to `a`, and what will `push` find?
+# Put what `push` finds in place of the dots.
 
 
 # %%
@@ -78,11 +80,16 @@ def push(node, dout=1.0, level=0, told=True):
         push(before, node.grad * local, level + 1, told)
 
 
-a = Number(5.0)
-b = a * Number(1.0)
-y = b + b
-push(y)
-print(f"\npush finds {a.grad:g}; the judge finds {slope(lambda v: v * 1 + v * 1, 5.0):.6f}")
+def pushed(told=True):
+    a = Number(5.0)
+    b = a * Number(1.0)
+    y = b + b
+    push(y, told=told)
+    return a.grad
+
+
+predict("01.2", ..., lambda: pushed(told=False))
+print(f"\npush finds {pushed():g}; the judge finds {slope(lambda v: v * 1 + v * 1, 5.0):.6f}")
 
 # %% [markdown]
 # **Look** at the lines: the walk passes through `b` twice, since `y` reads it twice. The first time it carries 1. The

@@ -32,6 +32,7 @@ import numpy as np
 
 import jt_edu as jt
 import jt_widgets as see
+from jt_exercises import predict
 
 jt.set_global_seed(0)
 
@@ -110,7 +111,7 @@ print("anti-diagonals  ", x.reindex_reduce("add", (5,), lambda i, j: (i + j,)).n
 # `spelled_out` below is the same, as the framework writes it. `broadcast` is a Reindex that repeats an array along a
 # new axis (2 or 0), and `sum` is a ReindexReduce with "add". You would expect it to be slow and to need a lot of
 # memory: its product has n · m · p numbers. **Predict**: for matrices of 500 by 500, how many bytes does it need, and
-# how many times as long as `a @ b` does it take?
+# how many times as long as `a @ b` does it take? Put the megabytes in place of the dots.
 
 
 # %%
@@ -122,6 +123,15 @@ def spelled_out(a, b):
 
 a, b = jt.rand(500, 500), jt.rand(500, 500)
 jt.sync([a, b])
+
+
+def peak(product):
+    with jt.trace() as t:
+        product(a, b).sync()
+    return t.peak / 1e6
+
+
+predict("02.4b", ..., lambda: peak(spelled_out), factor=1.1)
 for name, product in {"spelled out": spelled_out, "a @ b": lambda a, b: a @ b}.items():
     product(a, b).sync()  # compiled now, if it has to be
     best = np.inf

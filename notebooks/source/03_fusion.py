@@ -15,6 +15,7 @@ import numpy as np
 
 import jt_edu as jt
 import jt_widgets as see
+from jt_exercises import predict
 from jt_exercises.timing import ratio
 
 jt.set_num_threads(1)  # one thread: its CPU time depends least on what else the machine does
@@ -32,7 +33,7 @@ def normal(*shape):
 # kernel of its own.
 #
 # **Predict.** How many bytes are read and written with fusion, and without? How many times as long does it take
-# without?
+# without? Put a list of two numbers in place of the dots: the MB with fusion, and without.
 #
 # (`ratio` runs the two versions in turn, 15 times each, and compares their shortest CPU times.)
 
@@ -52,6 +53,7 @@ def run_apart():
 fused = jt.explain(three())
 with jt.flag_scope(fuse=False):
     apart = jt.explain(three())
+predict("03.0", ..., lambda: [fused.bytes / 1e6, apart.bytes / 1e6])
 times = ratio(run_apart, lambda: three().sync())
 for name, e in {"fused": fused, "not fused": apart}.items():
     print(f"{name:<10} {len(e.kernels)} kernel(s), {e.flops / 1e6:.0f} M operations, {e.bytes / 1e6:.0f} MB moved")
@@ -83,7 +85,8 @@ see.fusion((((points - points.mean(1, keepdims=True)) * 2).exp() @ weights).max(
 #
 # `row` has 4,000 numbers, and each row of a large array is multiplied by `exp(sin(row))`. In the first version the
 # framework stores the 4,000 results: there are two kernels. In the second the row is repeated *first*, and everything
-# is fused into one loop, with slightly fewer bytes. **Predict**: which one is faster, and by how much?
+# is fused into one loop, with slightly fewer bytes. **Predict**: which one is faster, and by how much? Put "stored" or
+# "everywhere", the name of the faster one, in place of the dots.
 
 # %%
 row, table = normal(1, 4000), normal(1000, 4000)
@@ -97,13 +100,17 @@ def everywhere():
     return row.broadcast_to((1000, 4000)).sin().exp() * table
 
 
+def slowdown():
+    return ratio(lambda: everywhere().sync(), lambda: stored().sync())
+
+
+predict("03.3b", ..., lambda: "stored" if slowdown() > 1 else "everywhere")
 for build in (stored, everywhere):
     e = jt.explain(build())
     done = sum(k.flops for k in e.kernels)
     told = f"{e.bytes / 1e6:.3f} MB   {done / 1e6:.1f} M operations"
     print(f"{build.__name__:<11} {len(e.kernels)} kernel(s)   {told}")
-times = ratio(lambda: everywhere().sync(), lambda: stored().sync())
-print(f"\nin one loop it takes {times:.1f} times as long, on this machine, now")
+print(f"\nin one loop it takes {slowdown():.1f} times as long, on this machine, now")
 print([d.reason for d in jt.explain(stored()).decisions if not d.fused])
 
 # %% [markdown]

@@ -16,7 +16,8 @@
 # `jt.explain(y)` plans what would run for `y`, and runs nothing. Its `kernels` are in the order in which they would
 # run. `annotated` is the source of one; a comment behind a line names the operator that it computes, and your line.
 #
-# **Predict.** Two lines below, four operators. How many kernels? How many loops? Which values become arrays?
+# **Predict.** Two lines below, four operators. How many kernels? How many loops? Which values become arrays? Put a list
+# of three numbers in place of the dots: kernels, loops, arrays that are stored.
 
 # %%
 import threading
@@ -29,7 +30,7 @@ import numpy as np
 
 import jt_edu as jt
 import jt_widgets as see
-from jt_exercises import YourTurn
+from jt_exercises import YourTurn, predict
 from jt_exercises.kernels import inner_loop, puzzle, signature, words
 from jt_exercises.timing import ratio
 
@@ -47,8 +48,10 @@ scaled = x * w + 1
 total = scaled.abs().sum(1)
 
 explained = jt.explain(total)
+first = explained.kernels[0]
+predict("04.1b", ..., lambda: [len(explained.kernels), first.source.count("for "), len(first.stored)])
 print(len(explained.kernels), "kernel\n")
-print(explained.kernels[0].annotated)
+print(first.annotated)
 
 print("\nSix more, for exercise 1:\n")
 for letter, text in puzzle().items():

@@ -19,6 +19,7 @@ import numpy as np
 
 import jt_edu as jt
 import jt_widgets as see
+from jt_exercises import predict
 from jt_exercises.roofline import caches
 from jt_exercises.timing import least, ratio  # CPU seconds, the least of 15 runs; the quotient of two, in turns
 
@@ -36,12 +37,14 @@ def normal(*shape, dtype=np.float32):
 # `jt.machine()` copies and reads arrays that are far larger than any cache, and runs chains of multiply-adds that never
 # leave the *registers*, the few places that a processor computes with. Both in kernels like ours.
 #
-# **Predict.** While one number of 4 bytes comes from memory, how many operations could one core do: 1, 20 or 500?
+# **Predict.** While one number of 4 bytes comes from memory, how many operations could one core do: 1, 20 or 500? Put
+# one of the three in place of the dots; what is measured may be up to 5 times as many, or as few.
 
 # %%
 machine = jt.machine()
 bandwidth, peak = machine.bytes_per_second, machine.flops_per_second
 ridge = peak / bandwidth
+predict("05.1b", ..., lambda: 4 * ridge, factor=5)
 print(f"memory: {bandwidth / 1e9:.0f} GB/s   arithmetic: {peak / 1e9:.0f} G operations/s, one thread, float32")
 print(f"while 4 bytes come from memory, {4 * ridge:.0f} operations could be done")
 print(f"the ridge: a kernel with fewer than {ridge:.1f} operations per byte waits for memory")

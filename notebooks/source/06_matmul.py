@@ -17,6 +17,7 @@ import numba
 import numpy as np
 
 import jt_edu as jt
+from jt_exercises import predict
 from jt_exercises.matmul import film, ijk, ikj, jki
 from jt_exercises.timing import least, ratio  # CPU seconds, the least of 15 runs; the quotient of two, in turns
 
@@ -35,14 +36,21 @@ def matrices(n):
 
 # %% [markdown]
 # And in seconds, compiled, on your machine? **Predict** the first two quotients; the last line, the slowest by the
-# fastest, is about their product.
+# fastest, is about their product. Put that last quotient in place of the dots; a third of it, or three times as much,
+# is right, too.
 
 # %%
 a, b, c = matrices(256)
 kernels = {order.__name__: compiled(order) for order in (ijk, ikj, jki)}
+
+
+def quotient(slow, quick):
+    return ratio(lambda: kernels[slow](a, b, c), lambda: kernels[quick](a, b, c))
+
+
+predict("06.1b", ..., lambda: quotient("jki", "ikj"), factor=3)
 for slow, quick in (("jki", "ijk"), ("ijk", "ikj"), ("jki", "ikj")):
-    times = ratio(lambda f=kernels[slow]: f(a, b, c), lambda f=kernels[quick]: f(a, b, c))
-    print(f"{slow} takes {times:.1f} times as long as {quick}")
+    print(f"{slow} takes {quotient(slow, quick):.1f} times as long as {quick}")
 
 # %% [markdown]
 # ## 2. What the cache sees

@@ -19,7 +19,7 @@ import numpy as np
 
 import jt_edu as jt
 import jt_widgets as see
-from jt_exercises import YourTurn
+from jt_exercises import YourTurn, predict
 from jt_exercises.timing import least, ratio  # CPU seconds, the least of 15 runs; the quotient of two, in turns
 
 jt.set_num_threads(1)  # one thread, whose CPU time is ours alone
@@ -77,7 +77,8 @@ see.step_kernel(jt.conv2d(small, taps, stride=2, padding=1, dilation=2))
 # %% exercise 07.1
 
 # %% [markdown]
-# Now the race again, with your columns. **Predict**: its image has 0.2 MB. How much memory do all columns take?
+# Now the race again, with your columns. **Predict**: its image has 0.2 MB. How much memory do all columns take? Put the
+# megabytes in place of the dots. (To say how many it is, the framework's own `unfold` makes the columns.)
 
 
 # %%
@@ -88,6 +89,7 @@ def by_columns(image, weights):
     return (weights.reshape(o, c * 9) @ wide).reshape(n, o, h, w)
 
 
+predict("07.2b", ..., lambda: jt.nn.unfold(image, 3, padding=1).sync().nbytes / 1e6, factor=1.2)
 try:
     y, z = by_columns(image, weights), jt.conv2d(image, weights, padding=1)
 except YourTurn as turn:

@@ -19,6 +19,7 @@ import jt_edu as jt
 import jt_widgets as see
 from jt_edu import nn, optim
 from jt_edu.data import ArrayDataset, digits, progress
+from jt_exercises import predict
 
 clock = time.perf_counter()
 jt.set_global_seed(0)
@@ -225,7 +226,8 @@ for axis, (name, share) in zip(axes, shares.items(), strict=True):
 # ## 7. What one step runs
 #
 # **Predict.** One training step is the network, the loss, the gradients and Adam's formula for six parameters: more
-# than 200 operators. How many kernels?
+# than 200 operators. How many kernels? Put their number in place of the dots; half of it, or twice as many, is right,
+# too.
 #
 # Below the list a smaller step can be looked into: one layer, the mean of squared differences as its loss, and its
 # gradients. Select an operator in the graph, and its lines in the kernel and its moment on the tape light up; dashed
@@ -236,6 +238,7 @@ reader.train()
 with jt.trace() as t:
     loss = jt.cross_entropy_loss(reader(x), y)
     optimizer.step(loss)
+predict("10.7", ..., lambda: len(t.kernels), factor=2)
 print(f"{len(t.built)} nodes were built, {len(t.kernels)} kernels ran, {t.compiled} of them were compiled now\n")
 print(t)
 

@@ -22,7 +22,7 @@
 # file to put into which folder. In class there may be no network, so nothing below needs that file.
 #
 # **Predict.** How high and wide are the channels of `layer4`? And up to which stage will you recognize the photograph
-# in its channels?
+# in its channels? Put a list of two numbers in place of the dots: height and width, in pixels.
 
 # %%
 import copy
@@ -39,7 +39,7 @@ from jt_edu import nn, optim
 from jt_edu.data import digits
 from jt_edu.models.resnet import BasicBlock
 from jt_edu.utils.pytorch_converter import convert
-from jt_exercises import YourTurn, backbones
+from jt_exercises import YourTurn, backbones, predict
 from jt_exercises.timing import ratio
 
 jt.set_global_seed(0)
@@ -52,6 +52,7 @@ backbone, maps = jt.models.resnet18().eval(), {}
 for stage in ("conv1", "layer1", "layer2", "layer3", "layer4"):
     getattr(backbone, stage).register_forward_hook(lambda _, came, out, stage=stage: maps.update({stage: out}))
 scores = backbone(inputs)
+predict("11.1b", ..., lambda: maps["layer4"].shape[2:])
 print("scores:", scores.shape)
 
 backbones.browse(
@@ -271,7 +272,8 @@ print("the weights are the same:", all(np.array_equal(a.numpy(), b.numpy()) for 
 # The sum in the second line is a way around, as in a residual block, and it is there for the same reason.
 #
 # **Predict.** A digit is read as a sequence of its eight rows. Then row 3 is changed (the first one is row 0), and the
-# digit is read again. Which of the eight outputs change with an LSTM? With attention? With causal attention?
+# digit is read again. Which of the eight outputs change with an LSTM? With attention? With causal attention? Put a list
+# of the numbers of those that change with an LSTM in place of the dots.
 
 # %%
 features = maps["layer1"][0].flatten(1).T.numpy()  # (24 * 32 places, 64 channels)
@@ -299,10 +301,18 @@ readers = {
     "attention": lambda x: attention(x, x, x)[0],  # noqa: F821
     "causal attention": lambda x: attention(x, x, x, causal=True)[0],  # noqa: F821
 }
-for name, read in readers.items():
+
+
+def that_change(name):
+    before, after = (readers[name](jt.array(digit)).numpy() for digit in (rows, changed))
+    return np.flatnonzero(abs(after - before).max(1) > 1e-6)
+
+
+predict("11.11", ..., lambda: that_change("LSTM"))
+for name in readers:
     with suppress(YourTurn):
-        before, after = read(jt.array(rows)).numpy(), read(jt.array(changed)).numpy()
-        print(f"{name:<17}", *["X" if abs(a - b).max() > 1e-6 else "." for a, b in zip(before, after, strict=True)])
+        found = that_change(name)
+        print(f"{name:<17}", *["X" if k in found else "." for k in range(8)])
 
 # %% [markdown]
 # **Look.** Nothing was trained here. A place looks at places whose features are like its own, since the dot product of

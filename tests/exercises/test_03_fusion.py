@@ -12,7 +12,7 @@ from jt_exercises.fusion.cases import two_numbers
 from jt_exercises.fusion.cycles.exercise import AGAIN, DIAMOND, cycle_of, graphs
 from jt_exercises.seed import seeded
 from jt_exercises.verdict import RefusedError
-from tests.story.test_course_answers import run, verdicts
+from tests.story.test_course_answers import open_guesses, run, verdicts
 
 MASTERS = {master.number: master for master in masters()}
 
@@ -53,6 +53,7 @@ def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
     said = run("03_fusion", {})
 
     assert verdicts(said) == {"right": 0, "not right": 0, "not done yet": 6, "another shape": 0}, said
+    assert open_guesses(said) == ["03.0", "03.3b"]
     moved, longer = map(float, re.search(r"([\d.]+) times the bytes, ([\d.]+) times the time", said).groups())
     assert moved == 3.0
     assert longer > 1.5  # a third of the time, where nothing else needs the memory

@@ -14,7 +14,7 @@ from jt_exercises.convolution.float16.exercise import error_in_half, in_half
 from jt_exercises.convolution.problems import ALGORITHMS, Problem, fastest, seconds, suits
 from jt_exercises.convolution.sums import correlate
 from jt_exercises.exercise import find
-from tests.story.test_course_answers import run, verdicts
+from tests.story.test_course_answers import open_guesses, run, verdicts
 
 MASTERS = {master.number: master for master in masters()}
 FFT = MASTERS["07.3"].solved.partition("    spectrum")[2].partition("\n\n\ncheck")[0]
@@ -125,6 +125,7 @@ def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
     said = run("07_convolution", {})
 
     assert verdicts(said) == {"right": 0, "not right": 0, "not done yet": 6, "another shape": 0}, said
+    assert open_guesses(said) == ["07.2b"]
     assert "your turn: return one reindex of the image, in `columns`" in said
     rows = re.findall(r"^\d by \d window +(.+)$", said, re.MULTILINE)
     assert len(rows) == 3

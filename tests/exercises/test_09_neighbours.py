@@ -12,7 +12,7 @@ from jt_exercises.author.validate import one_verdict
 from jt_exercises.exercise import find, of_room
 from jt_exercises.neighbours.cases import cloud, nearest
 from tests.house.test_notebooks import FOLDER
-from tests.story.test_course_answers import run, untouched, verdicts
+from tests.story.test_course_answers import open_guesses, run, untouched, verdicts
 
 MASTERS = {e.number: Master(e.number, e.folder) for e in of_room("09")}
 TEXTS = "09.1", "09.2", "09.3", "09.4"
@@ -96,6 +96,7 @@ def test_the_notebook_runs_with_nothing_filled_in_and_its_network_needs_neighbou
     said = untouched("09_neighbours")
 
     assert verdicts(said) == {"right": 0, "not right": 0, "not done yet": 5, "another shape": 0}, said
+    assert open_guesses(said) == ["09.7"]
     assert "index 5 in line 4 of the body" in said
     alone, eight = (int(share) for share in re.findall(r"(\d+)% of the new clouds", said))
     assert eight > alone + 10

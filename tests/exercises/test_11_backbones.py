@@ -9,7 +9,7 @@ import jt_edu as jt
 from jt_edu.data.image import read_png
 from jt_exercises import backbones
 from jt_exercises.backbones.foreign import foreign
-from tests.story.test_course_answers import run, verdicts
+from tests.story.test_course_answers import open_guesses, run, verdicts
 
 
 def test_a_file_of_theirs_lacks_our_counters_and_has_something_that_nobody_asked_for():
@@ -60,6 +60,7 @@ def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
     said = run("11_backbones", {})
 
     assert verdicts(said) == {"right": 0, "not right": 0, "not done yet": 5, "another shape": 0}, said
+    assert open_guesses(said) == ["11.1b", "11.11"]
     assert "runs: (2, 64, 24, 32) -> (2, 64, 24, 32)" in said
     plain, around = (float(n) for n in re.findall(r"the first layer's gradient is ([\d.e+-]+) of", said))
     assert plain < 1e-6 and around > 1e-2

@@ -102,6 +102,17 @@ def test_the_board_counts_points_by_parts_and_says_what_comes_next():
     assert "All is solved" in Board(some[:1], {"01.1": Tried(1, 0, 4, 4)})._repr_html_()
 
 
+def test_the_board_counts_predictions_once_there_are_some():
+    some, guess = [find("01.3")], Tried(1, guess="3")
+
+    board = Board(some, {"00.3": replace(guess, right=1), "00.4": guess, "01.2": replace(guess, guess="[1, 2]")})
+
+    for shown in (repr(board), board._repr_html_()):
+        assert "predictions: 1 of 3 right" in shown and "0 of 2 points" in shown
+    for shown in (repr(Board(some, {"01.3": Tried(1)})), Board(some, {})._repr_html_()):
+        assert "predictions" not in shown
+
+
 def test_hints_open_with_tries_and_when_they_are_asked_for(notebook, shown):
     def open_gap(y, order):
         raise YourTurn("walk")

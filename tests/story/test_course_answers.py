@@ -1,5 +1,7 @@
 """The exercises inside of the notebooks: right answers are called right, wrong ones are not, empty ones neither."""
 
+import ast
+import asyncio
 import contextlib
 import io
 import re
@@ -16,8 +18,11 @@ from tests.house.test_notebooks import FOLDER, build
 mpl.use("Agg")
 
 
-def run(name, answers, solved=False):
-    """What the cells of a notebook print when its gaps are filled; those for ranks are left out."""
+def run(name, answers, solved=False, last=None):
+    """What the cells of a notebook print when its gaps are filled; those for ranks are left out.
+
+    `last`: words of the cell after which it ends.
+    """
     text = expanded((FOLDER / "source" / f"{name}.py").read_text(encoding="utf-8"), solved)
     for gap, answer in answers.items():
         assert text.count(gap) == 1, f"{gap!r} is there {text.count(gap)} times"
@@ -26,7 +31,11 @@ def run(name, answers, solved=False):
     with contextlib.redirect_stdout(said):
         for number, (kind, body) in enumerate(build.cells(text), 1):
             if kind == "code" and not body.startswith("%%"):
-                exec(compile(body, f"cell {number}", "exec"), space)  # noqa: S102 - cells of our own
+                code = compile(body, f"cell {number}", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+                if (awaiting := eval(code, space)) is not None:  # noqa: S307 - cells of our own
+                    asyncio.run(awaiting)
+            if last and last in body:
+                break
     return said.getvalue()
 
 
@@ -40,6 +49,12 @@ def verdicts(said):
     """How often each verdict stands at the beginning of a line."""
     words = ("right", "not right", "not done yet", "another shape")
     return {word: sum(line.startswith(word) for line in said.splitlines()) for word in words}
+
+
+def open_guesses(said):
+    """The predictions that wait for a guess, and tell nothing yet."""
+    assert "you guessed" not in said
+    return re.findall(r"^○ (\S+): your turn: put your guess in place of the dots", said, re.MULTILINE)
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +76,8 @@ def test_autograd_by_hand_says_nothing_of_the_kind_to_an_empty_page():
     found = verdicts(said := untouched("01_autograd_by_hand"))
 
     assert (found["right"], found["not done yet"]) == (0, 5), said
+    assert open_guesses(said) == ["01.2"]
+    assert "push finds 3; the judge finds 2.000000" in said
     assert "dy/da 10.0   dy/db -24.0\nfrom short_grad: 10.0 -24.0\n" in said
     assert "GradientError" in said
 
@@ -78,6 +95,7 @@ def test_meta_operators_says_nothing_of_the_kind_to_an_empty_page():
     found = verdicts(said := untouched("02_meta_operators"))
 
     assert found == {"right": 0, "not right": 0, "not done yet": 5, "another shape": 0}, said
+    assert open_guesses(said) == ["02.4b"]
     assert "not symmetric about the 6" in said
 
 

@@ -9,6 +9,7 @@ import jt_edu as jt
 import jt_widgets
 from jt_exercises.timing import ratio
 from tests.headless import ROOT, execute
+from tests.story.test_course_answers import open_guesses
 
 FOLDER = ROOT / "notebooks"
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -64,7 +65,7 @@ def test_a_notebook_runs_and_warns_of_nothing(finished, name):
 def test_start_here_shows_what_its_words_say(finished):
     notebook = finished("00_start_here")
 
-    text, explained = printed(notebook), "".join(shown(notebook, "text/plain"))
+    text, explained = printed(notebook), "\n".join(shown(notebook, "text/plain"))
     assert "3 nodes were built, 0 kernels ran" in text
     assert "1 kernel ran: multiply_add" in text
     assert "allocated: [(4, 24)]" in text
@@ -72,6 +73,7 @@ def test_start_here_shows_what_its_words_say(finished):
     assert len(re.findall(r"kernels run: 1 +compiled: 0", text)) == 5
     assert "ShapeError: multiply needs shapes that fit" in text
     assert re.findall(r"it was (\d)", text) == ["1", "2", "0"]
+    assert open_guesses(explained) == ["00.3", "00.4"]
     assert len(shown(notebook, "image/svg+xml")) == 1
     assert len(shown(notebook, VIEW)) == 3
     assert "kernel 0  sum_divide_subtract" in explained
@@ -136,6 +138,7 @@ def test_training_shows_its_progress_and_what_a_step_runs(finished):
 
     text = printed(notebook)
     assert re.search(r"epoch 8/8  batch \d+/\d+  loss 0\.\d+  accuracy 0\.9\d+", text)
+    assert open_guesses("\n".join(shown(notebook, "text/plain"))) == ["10.7"]
     assert len(shown(notebook, "image/png")) == 4
     assert len(shown(notebook, VIEW)) == 2
     assert re.search(r"\d{3} nodes were built, \d{2} kernels ran", text)

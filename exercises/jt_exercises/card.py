@@ -37,7 +37,7 @@ class Card:
 
     def _repr_html_(self) -> str:
         v, colour = self.verdict, COLOURS[self.verdict.passed]
-        head = f"<b style='color:{colour}'>{MARK[v.passed]} {SAID[v.passed]}</b> · {escape(v.name)}"
+        head = f"<b><span style='color:{colour}'>{MARK[v.passed]}</span> {SAID[v.passed]}</b> · {escape(v.name)}"
         parts = f" · {v.right} of {v.of} parts" if v.of > 1 else ""
         body = f"<div>{as_html(v.words)}</div>" if v.words else ""
         if v.expected is not None:
@@ -53,9 +53,10 @@ class Card:
 
 
 def as_html(words: str) -> str:
-    """Escaped; what stands between backticks is code, and lines stay lines."""
-    parts = escape(words).replace("\n", "<br>").split("`")
-    return "".join(f"<code>{part}</code>" if k % 2 and k < len(parts) - 1 else part for k, part in enumerate(parts))
+    """Escaped; what stands between backticks is code, and lines stay lines, as far in as they are."""
+    parts = escape(words).split("`")
+    told = "".join(f"<code>{part}</code>" if k % 2 and k < len(parts) - 1 else part for k, part in enumerate(parts))
+    return f"<span style='white-space:pre-wrap'>{told}</span>"
 
 
 def _short(value: Any) -> str:

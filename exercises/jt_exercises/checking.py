@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from jt_edu.base.plural import plural
 from jt_exercises.card import Card, as_html
 from jt_exercises.exercise import ROOMS, Exercise, find, of_room
 from jt_exercises.picture import Picture
@@ -47,10 +48,13 @@ def check(number: str, *answers: Any, here: bool | None = None) -> None:
 def _beside(wanted: Exercise, found: Verdict, tried: Tried) -> list[tuple[str, str]]:
     """What is said beside a verdict: why it matters, or the next hint."""
     if found.passed:
-        took = f"{found.calls} calls, {found.seconds * 1e3:.3g} ms" if found.calls else ""
-        return [(word, text) for word, text in (("cost", took), ("why", wanted.why)) if text]
+        took = f"{found.seconds:.1f} s" if found.seconds >= 1 else f"{found.seconds * 1e3:.0f} ms"
+        cost = f"{plural(found.calls, 'call')} of your answer took {took}" if found.calls else ""
+        return [(word, text) for word, text in (("cost", cost), ("why", wanted.why)) if text]
     shown = min(max(tried.failed, tried.opened), len(wanted.hints))
-    return [(f"hint {shown} of {len(wanted.hints)}", wanted.hints[shown - 1])] if shown else []
+    hint = [(f"hint {shown} of {len(wanted.hints)}", wanted.hints[shown - 1])] if shown else []
+    call = ("solution", "shows one way to do it") if tried.failed >= TRIES else ("hint", "opens one more hint")
+    return [*hint, ("more", f'`{call[0]}("{wanted.number}")` {call[1]}')] if found.passed is False else hint
 
 
 def solved(*numbers: str) -> bool:

@@ -57,6 +57,8 @@ class Exercise:
                 return self.of(side)
         except (LostError, WireError) as error:
             return Verdict(self.name, False, str(error))
+        except KeyboardInterrupt:
+            return Verdict(self.name, None, "stopped before the check had come to an end")
 
     def of(self, side: Side) -> Verdict:
         """Judge what is on another side."""

@@ -83,4 +83,5 @@ def _words(value: Any) -> str:
 
 def _show(number: str, right: bool | None, words: str) -> None:
     text = f"{MARK[right]} {number}: {words}"
-    show(Picture(f"<div role='status' style='color:{COLOURS[right]}'>{as_html(text)}</div>", text))
+    mark = f"<b style='color:{COLOURS[right]}'>{MARK[right]}</b>"
+    show(Picture(f"<div role='status'>{mark} {as_html(text.removeprefix(MARK[right]))}</div>", text))

@@ -11,6 +11,7 @@ this process; values still become plain ones on the way.
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import faulthandler
 import math
@@ -235,10 +236,10 @@ class Piped(Side):
         number = os.waitstatus_to_exitcode(found[1])
         number = 128 - number if number > 128 else number  # how a shell, and a sandbox, tells of a signal
         if number >= 0:
-            return "it ended Python"
+            return "it made Python exit"
         name = signal.Signals(-number).name
         return {"SIGKILL": "it was ended by the system: it took too much memory"}.get(
-            name, f"it ended Python with {name}: it read or wrote outside of its arrays"
+            name, f"it made Python crash with {name}: it read or wrote outside of its arrays"
         )
 
     def _end(self) -> None:
@@ -278,11 +279,16 @@ class Forked(Piped):
             os.close(self.reads)
             os.close(self.writes)
             end_with_parent()
+            builtins.input = _nobody  # the notebook would wait for a line that nobody can write
             faulthandler.disable()  # a crash is told in a sentence, and not by our frames
             limit()
             serve(self.objects, there, here)
         finally:
             os._exit(0)
+
+
+def _nobody(*_: object) -> str:
+    raise EOFError("input() asks somebody, and a check has nobody to ask")
 
 
 def serve(objects: Sequence[Any], reads: int, writes: int) -> None:

@@ -65,8 +65,8 @@ class Board:
         rows = ""
         for notebook, some in self.rows():
             marks = "".join(
-                f"<span title='{escape(e.name)}' style='color:{COLOURS[self.state(e)]};margin-right:.6em'>"
-                f"{MARK[self.state(e)]} {e.number}</span>"
+                f"<span title='{escape(e.name)}' style='margin-right:.6em'>"
+                f"<b style='color:{COLOURS[self.state(e)]}'>{MARK[self.state(e)]}</b> {e.number}</span>"
                 for e in some
             )
             rows += (
@@ -75,4 +75,5 @@ class Board:
             )
         after = f"Next: {escape(self.next.name)}" if self.next else "All is solved."
         below = "".join(f"<div>{words}</div>" for words in (*self.predictions, after))
-        return f"<table>{rows}<tr><th>all</th><td></td><td>{self._sum(self.exercises)}</td></tr></table>{below}"
+        total = f"<tr><th style='text-align:left'>all</th><td></td><td>{self._sum(self.exercises)}</td></tr>"
+        return f"<table>{rows}{total}</table>{below}"

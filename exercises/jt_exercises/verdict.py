@@ -160,11 +160,11 @@ def ask(
 def _how(error: Exception) -> str:
     """How a call ended, in words."""
     if isinstance(error, LostError):
-        return str(error)
+        return str(error).removeprefix("it ")
+    kind, at = type(error).__name__, ""
     if isinstance(error, RaisedError):
-        at = f", in line {error.line}: `{error.text}`" if error.text else ""
-        return f"stopped with {error.kind}: {error}{at}"
-    return f"stopped with {type(error).__name__}: {error}"
+        kind, at = error.kind, f" (line {error.line}: `{error.text}`)" if error.text else ""
+    return f"stopped with {kind}{f': {error}' if str(error) else ''}{at}"
 
 
 def short(value: Any) -> str:

@@ -114,7 +114,7 @@ def test_an_error_is_told_with_the_learners_line(make):
         with pytest.raises(RaisedError) as found:
             answer(3)
         with pytest.raises(
-            RefusedError, match=r"wrong\(3\) stopped with IndexError: .*, in line \d+: `return \[\]\[x\]`"
+            RefusedError, match=r"wrong\(3\) stopped with IndexError: .* \(line \d+: `return \[\]\[x\]`\)"
         ):
             ask(answer, 3)
 
@@ -157,7 +157,7 @@ def exits():
 
 @only_forked
 @pytest.mark.parametrize(("function", "words"), [
-    (endless, "did not end within 1 s"), (crash, "SIGSEGV"), (leaves, "ended Python"), (huge, "MemoryError"),
+    (endless, "did not end within 1 s"), (crash, "SIGSEGV"), (leaves, "made Python exit"), (huge, "MemoryError"),
     (long, "more than 64 MB"), (exits, "SystemExit"),
 ])  # fmt: skip
 def test_nothing_that_an_answer_does_ends_us(function, words):
@@ -251,7 +251,7 @@ def test_lost_answers_are_told_in_words():
     with Here([lambda: None]) as side:
         (answer,) = side.answers()
         side.exchange = lambda _: (_ for _ in ()).throw(LostError("it is gone"))
-        with pytest.raises(RefusedError, match="it is gone"):
+        with pytest.raises(RefusedError, match="is gone"):
             ask(answer)
 
 

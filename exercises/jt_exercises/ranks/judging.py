@@ -50,7 +50,8 @@ def runs(
         case = ", ".join([plural(len(arguments), "rank"), *(f"{key}={value!r}" for key, value in told.items())])
         run = Run(**ask(answer, *more, list(arguments), told, case=case, name=name, through=through))
         if run.stopped:
-            raise RefusedError(f"{at_end}{name}({case}) ends with {run.stopped}")
+            words = [line for line in run.stopped.split("\n") if "try: " not in line]  # the hints are ours
+            raise RefusedError(f"{at_end}{name}({case}) ends with " + "\n".join(words))
         if any(result is None for result in run.results):
             _nothing(run.results)
         yield run

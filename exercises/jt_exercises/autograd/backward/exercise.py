@@ -35,7 +35,7 @@ def backward(answer: Callable[..., Any]) -> str:
             if np.allclose(found, right, NEAR, NEAR):
                 continue
             if not any(found):
-                raise RefusedError(f"no number received a gradient: {LEFT}", found, right)
+                raise RefusedError(f"no input received a gradient: {LEFT}", found, right)
             mistake = next((why for wrong, why in e.mistakes.items() if np.allclose(found, wrong)), LEFT)
             raise RefusedError(f"{e.text} at {', '.join(f'{v:g}' for v in e.at)}: {mistake}", found, right)
     return f"{len(EXPRESSIONS)} expressions, one of a thousand steps, and every gradient is the slope"

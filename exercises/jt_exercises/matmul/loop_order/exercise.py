@@ -29,12 +29,14 @@ REASONS = {
 )
 def loop_order(answer: Any) -> str:
     """Compare a ranking of innermost loops, best first, with the misses of a simulated cache."""
-    told = list(answer) if isinstance(answer, (list, tuple, str)) else [answer]
+    told = list(answer) if isinstance(answer, (list, tuple)) else [answer]
     if all(loop is None for loop in told):
         raise NotDoneError
     told = [str(loop) for loop in told]
     if sorted(told) != sorted(ORDERS):
-        raise RefusedError(f"the answer holds 'i', 'j' and 'k', each once, not {short(answer)}")
+        raise RefusedError(
+            f"the answer is a list of 'i', 'j' and 'k', the best innermost loop first, not {short(answer)}"
+        )
     misses = {loop: watch(order, N, N, N).misses(WIDTH, LINES) for loop, order in ORDERS.items()}
     right = sorted(misses, key=misses.__getitem__)
     for mine, better in zip(told, right, strict=True):

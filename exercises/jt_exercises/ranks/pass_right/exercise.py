@@ -21,7 +21,7 @@ LUCK = "where a send may keep its message it works: by luck. Where each send wai
     "pass a word on",
     points=2,
     hints=(
-        "If all ranks send first, all may wait. Somebody has to listen first.",
+        "Where all ranks begin with the same, a send or a receive, all of them may wait. One has to begin otherwise.",
         "Let rank 0 do what the others do in the other order: `recv` from the left, then `send` to the right.",
     ),
     why="A program that hangs only when its messages are long enough is found late, and on a large machine.",

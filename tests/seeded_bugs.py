@@ -6,8 +6,9 @@
 
 Each bug was chosen by reading a file of the room, and before anybody looked which test would see it. It is planted in a
 copy of the working tree, what is built from the file is built anew, and pytest runs there: first the paths that are
-named beside the bug, and only where these pass all of tests/. Both are parts of what `python3 lab.py test` runs. A test
-that also fails without the bug catches nothing. Exit code 1 when a bug is not caught.
+named beside the bug, as `python3 lab.py test` runs them; where these pass, all rows of their tables, which run within
+eight commits; and only then all of tests/. A test that also fails without the bug catches nothing. Exit code 1 when a
+bug is not caught.
 """
 
 import argparse
@@ -63,7 +64,7 @@ BUGS = (
     Bug("introspect", "jt_edu/introspect/kernel_notes.py", "if k and d <= depth", "if k and d < depth",
         "loops behind each other are told as one inside of the other", "story/test_explain.py"),
     Bug("nn", "jt_edu/nn/squashing_activation.py", "out: Var = softmax(v, -3)", "out: Var = softmax(v, 1)",
-        "Softmax2d of one image (c, h, w) shares 1 among rows", "house/test_docstrings.py"),
+        "Softmax2d of one image (c, h, w) shares 1 among rows", "layers/test_layers.py"),
     Bug("optim", "jt_edu/optim/lr_scheduler/plateau.py", "= self.cooldown_counter - 1, 0",
         "= self.cooldown_counter - 1, self.num_bad_epochs",
         "epochs of the cooldown count as bad ones: the rate falls too early", "optim/test_schedules.py floors/optim"),
@@ -116,12 +117,12 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def failing(folder: Path, share: int, *what: str) -> list[str]:
-    """The tests that fail in a copy."""
+def failing(folder: Path, share: str, *what: str) -> list[str]:
+    """The tests that fail in a copy; `share` is --share=N or --all."""
     # compiled kernels are named by their text and all that compiles them, so copies can share them
     cache = {"JT_EDU_CACHE": str(ROOT / ".pytest_cache" / "kernels")}
     paths = {"PYTHONPATH": os.pathsep.join(str(folder / name) for name in ("", "exercises", "widgets"))}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", f"--share={share}", "-n", "2", "--dist", "loadscope"]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", share, "-n", "2", "--dist", "loadscope"]
     command += [f"--ignore={LISTED}", *what]
     noted = folder / ".pytest_cache" / "v" / "cache" / "lastfailed"
     noted.unlink(missing_ok=True)
@@ -144,10 +145,11 @@ def catcher(bug: Bug, clean: Path, share: int) -> str:
         folder = copied(Path(place))
         planted(bug, folder)
         leave_out: list[str] = []
-        for paths in ([f"tests/{path}" for path in bug.first.split()], ["tests"]):
-            while found := failing(folder, share, *paths, *leave_out):
-                if caught := [test for test in found if not failing(clean, share, test)]:
-                    return caught[0]
+        first, mine = [f"tests/{path}" for path in bug.first.split()], f"--share={share}"
+        for paths, rows, when in ((first, mine, ""), (first, "--all", " (by another share)"), (["tests"], mine, "")):
+            while found := failing(folder, rows, *paths, *leave_out):
+                if caught := [test for test in found if not failing(clean, "--all", test)]:
+                    return caught[0] + when
                 leave_out += [f"--deselect={test}" for test in found]
     return ""
 

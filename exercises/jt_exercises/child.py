@@ -12,12 +12,14 @@ Questions come on standard input, answers go to standard output. A learner's own
 
 from __future__ import annotations
 
+import linecache
 import os
 import resource
 import shutil
 import signal
 import warnings
 from contextlib import suppress
+from typing import Any
 
 from jt_exercises.process import COPY, end_with_parent, limit, receive, send, serve
 from jt_exercises.wire import pack, unpack
@@ -65,10 +67,22 @@ def _fork(text: str, reads: int, writes: int) -> None:
 def _run(text: str, reads: int, writes: int) -> None:
     """Run a program, and answer for what it made."""
     warnings.simplefilter("ignore")
-    space = {"__name__": "__main__"}
+    space: dict[str, Any] = {"__name__": "__main__"}
+    theirs = list[dict[str, Any]]()
+
+    def take(text: str, names: list[str]) -> None:
+        """Run a learner's statements: they see the names of the course, and it sees their answers."""
+        linecache.cache["your answer"] = len(text), None, text.splitlines(keepends=True), "your answer"
+        theirs.append({**space})
+        exec(compile(text, "your answer", "exec"), theirs[-1])  # noqa: S102 - that is what it is for
+        space.update({name: theirs[-1][name] for name in names if name in theirs[-1]})
+
+    space["take"] = take
     objects, reply = list[object](), {"value": True}
     try:
-        exec(compile(text, "your answer", "exec"), space)  # noqa: S102 - that is what it is for
+        exec(compile(text, "the notebook", "exec"), space)  # noqa: S102
+        for own in theirs:
+            own.update({name: value for name, value in space.items() if name not in own})  # what came later
         objects = [*space["answers"]]
     except BaseException as error:  # noqa: BLE001 - whatever an answer raises, SystemExit too
         reply = {"raised": raised(error)}

@@ -21,7 +21,7 @@ from jt_edu.ir.index_expr import Index, as_index, binary, load
 from jt_edu.ir.meta_ops import Elementwise, Reindex, ReindexReduce
 from jt_edu.ir.node import Node
 
-NODES, CELLS, DEEP = 10_000, 1 << 24, 50  # of a graph, of an array, of an index
+NODES, CELLS, DEEP = 1_000, 1 << 18, 50  # of a graph, of all its arrays together, of an index
 ELEMENTWISE = {op.name: op for op in vars(scalar_ops).values() if isinstance(op, Elementwise)}
 Row = tuple[Any, ...]
 
@@ -64,7 +64,7 @@ def meant(rows: Sequence[Row]) -> jt.Var:
     """The Var that rows mean; ValueError where they are not what `told` says."""
     if not rows or len(rows) > NODES:
         raise ValueError(f"a graph of {len(rows)} values")
-    built = list[jt.Var]()
+    built, cells = list[jt.Var](), 0
     for row in rows:
         match row:
             case ("array", np.ndarray() as data):
@@ -79,6 +79,8 @@ def meant(rows: Sequence[Row]) -> jt.Var:
                 built.append(x.reindex_reduce(how, shape, lambda *here, w=where: _meant(w, here), arrays))
             case _:
                 raise ValueError("a row that means nothing")
+        if (cells := cells + math.prod(built[-1].shape)) > CELLS:
+            raise ValueError(f"a graph of more than {CELLS:,} numbers")
     return built[-1]
 
 

@@ -130,9 +130,9 @@ class Side(ABC):
                 case {"value": value}:
                     return value
                 case {"raised": ("NotImplementedError", str(words), _, _)}:
-                    raise NotImplementedError(_plain(words))
+                    raise NotImplementedError(plain(words))
                 case {"raised": (str(kind), str(words), int(line), str(text))}:
-                    raise RaisedError(_plain(kind), _plain(words), line, _plain(text))
+                    raise RaisedError(plain(kind), plain(words), line, plain(text))
                 case {"back": int(k), "arguments": tuple(arguments)} if 0 <= k < len(self.functions):
                     reply = self.exchange(self._own(k, arguments))
                 case _:
@@ -156,7 +156,7 @@ class Side(ABC):
 
     def _find(self, told: Any) -> Handle:
         number, name = told
-        return Handle(self, int(number), _plain(str(name)))
+        return Handle(self, int(number), plain(str(name)))
 
     @abstractmethod
     def exchange(self, message: bytes) -> bytes:
@@ -172,7 +172,7 @@ class Side(ABC):
         """Leave nothing behind."""
 
 
-def _plain(words: str) -> str:
+def plain(words: str) -> str:
     """Some letters that were sent to us, to be shown: no codes that a terminal would obey."""
     return "".join(c if c.isprintable() or c == "\n" else " " for c in words[:LETTERS])
 
@@ -237,7 +237,7 @@ class Piped(Side):
         number = 128 - number if number > 128 else number  # how a shell, and a sandbox, tells of a signal
         if number >= 0:
             return "it made Python exit"
-        name = signal.Signals(-number).name
+        name = signal.Signals(-number).name if -number in set(signal.Signals) else f"signal {-number}"
         return {"SIGKILL": "it was ended by the system: it took too much memory"}.get(
             name, f"it made Python crash with {name}: it read or wrote outside of its arrays"
         )
@@ -246,8 +246,9 @@ class Piped(Side):
         """End the process, and what it has begun."""
         pid, self.pid = self.pid, 0
         if pid:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
+            for kill in (os.killpg, os.kill):  # it may have left its group
+                with suppress(ProcessLookupError, PermissionError):
+                    kill(pid, signal.SIGKILL)
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
 

@@ -89,10 +89,10 @@ def part(name: str) -> Iterator[None]:
     found = _parts.get()
     try:
         yield
-    except (NotDoneError, RefusedError) as error:
+    except Exception as error:  # another one is no reason to leave the other parts out
         if found is None:
             raise
-        found.append((name, error))
+        found.append((name, error if isinstance(error, (NotDoneError, RefusedError)) else _unexpected(error)))
     else:
         if found is not None:
             found.append((name, None))
@@ -101,14 +101,13 @@ def part(name: str) -> Iterator[None]:
 def judged(name: str, check: Callable[[], str]) -> Verdict:
     """What a check finds: it returns a sentence, or raises one of the errors above. Whatever else it raises is told."""
     parts: Parts = []
-    token, stopped = _parts.set(parts), None
+    token = _parts.set(parts)
     try:
         words = check()
     except (NotDoneError, RefusedError) as error:
         parts.append(("", error))
     except Exception as error:  # noqa: BLE001 - such as comparing a text with a number: the notebook goes on
-        stopped, found = error, f"{type(error).__name__}: {error}"
-        parts.append(("", RefusedError(f"the answer is of a kind that cannot be judged ({short(found)})")))
+        parts.append(("", _unexpected(error)))
     finally:
         _parts.reset(token)
     right, of = sum(error is None for _, error in parts), max(1, len(parts))
@@ -118,10 +117,21 @@ def judged(name: str, check: Callable[[], str]) -> Verdict:
     if not wrong:
         return Verdict(name, True, singular(words), of, of)
     refused = [(at, error) for at, error in wrong if isinstance(error, RefusedError)]
+    causes = (error.__cause__ for _, error in refused if "cannot be judged" in str(error))
+    stopped = next((cause for cause in causes if isinstance(cause, Exception)), None)
     at, first = (refused or wrong)[0]
     words = (f"{at}: " if at and str(first) else at) + str(first)
     shown = (first.got, first.expected) if isinstance(first, RefusedError) else (None, None)
     return Verdict(name, False if refused else None, singular(words), right, of, *shown, error=stopped)
+
+
+def _unexpected(error: Exception) -> RefusedError:
+    """A check met what it did not expect."""
+    refused = RefusedError(
+        f"the answer is of a kind that cannot be judged ({short(f'{type(error).__name__}: {error}')})"
+    )
+    refused.__cause__ = error
+    return refused
 
 
 def ask(

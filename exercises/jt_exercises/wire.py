@@ -94,18 +94,26 @@ def _fields(value: Any) -> list[Any] | None:
 def unpack(data: bytes, find: Callable[[Any], Any], trusted: bool = False) -> Any:
     """The value that a message means; `trusted`: it comes from who judges."""
     try:
-        texts, at = [], 0
-        while at < len(data):
-            (size,) = struct.unpack_from("<Q", data, at)
-            if size > len(data) - at - 8:
-                raise WireError("a message that ends too early")
-            texts.append(data[at + 8 : at + 8 + size])
-            at += 8 + size
-        if len(texts[0]) > TEXT and not trusted:
-            raise WireError(f"an answer of more than {TEXT >> 20} MB of numbers and texts; an array may be larger")
-        return _meant(json.loads(texts[0]), texts[1:], find, trusted)
-    except (ValueError, LookupError, TypeError, RecursionError, MemoryError, struct.error, SyntaxError) as error:
+        text, *arrays = _split(data, trusted)
+        return _meant(json.loads(text), arrays, find, trusted)
+    except WireError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever bytes of a stranger's make of json and npy
         raise WireError(f"no message of ours ({type(error).__name__})") from None
+
+
+def _split(data: bytes, trusted: bool) -> list[bytes]:
+    """The JSON and the arrays of a message."""
+    parts, at = [], 0
+    while at < len(data):
+        (size,) = struct.unpack_from("<Q", data, at)
+        if size > len(data) - at - 8:
+            raise WireError("a message that ends too early")
+        parts.append(data[at + 8 : at + 8 + size])
+        at += 8 + size
+    if len(parts[0]) > TEXT and not trusted:
+        raise WireError(f"an answer of more than {TEXT >> 20} MB of numbers and texts; an array may be larger")
+    return parts
 
 
 def _meant(told: Any, arrays: list[bytes], find: Callable[[Any], Any], trusted: bool) -> Any:
@@ -115,19 +123,29 @@ def _meant(told: Any, arrays: list[bytes], find: Callable[[Any], Any], trusted: 
     if not isinstance(told, dict):
         if isinstance(told, list):
             raise WireError("a list without its kind")
-        return told
+        return told.encode("utf-8", "replace").decode() if isinstance(told, str) else told  # half of a letter is none
     ((name, inner),) = told.items()
     if name in LISTS:
-        return LISTS[name](meant(v) for v in inner)
+        return LISTS[name](_key(meant(v)) if "set" in name else meant(v) for v in inner)
     if name == "dict":
-        return {meant(k): meant(v) for k, v in inner}
+        return {_key(meant(k)): meant(v) for k, v in inner}
     if name == "complex":
         return complex(*inner)
     if name in ("var", "record") and trusted:
         return jt.array(meant(inner)) if name == "var" else named(inner[0])(*map(meant, inner[1]))
     if name not in ("array", "kept"):
         raise WireError(f"an answer of a kind that is not taken ({name})")
-    return _array(arrays[inner]) if name == "array" else find(inner)
+    if name == "kept":
+        return find(inner)
+    data, arrays[inner] = arrays[inner], b""  # each of them once: a thousand words for one array are no small message
+    return _array(data)
+
+
+def _key(value: Any) -> Any:
+    """Of a set or a dict. Python puts whole numbers that differ by a multiple of 2**61 - 1 into one place."""
+    if isinstance(value, int) and abs(value) >= 1 << 60:
+        raise WireError("a whole number of more than 60 bits in a set or a dict")
+    return value
 
 
 def named(place: str) -> Any:

@@ -19,7 +19,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -30,12 +30,21 @@ from jt_exercises.exercise import HOME, find
 from jt_exercises.grade.handed_in import Submission, handed_in
 from jt_exercises.grade.program import Cells, UnreadableError, program, read, tasks
 from jt_exercises.grade.sandbox import LADDER, Contained, Places, best
-from jt_exercises.process import COPY, LostError, RaisedError
+from jt_exercises.process import COPY, LostError, RaisedError, limit, plain
 from jt_exercises.seed import seeded
 from jt_exercises.wire import WireError
 
 SECONDS = 60.0  # of one exercise; the slowest of the course takes 10
+JUDGING = 60.0  # seconds that a judge may take besides
 NOTEBOOKS = notebooks()
+
+
+class TooLongError(BaseException):
+    """Judging an answer took too long; no check takes this for an error of the answer's."""
+
+
+def _too_long(*_: object) -> None:
+    raise TooLongError
 
 
 class CanaryError(Exception):
@@ -105,7 +114,7 @@ class Batch:
     def _kept_seed(self) -> int:
         """The same cases for all of a class, today and when the batch goes on."""
         path = self.out / "seed.txt"
-        if not path.exists():
+        if not path.exists() or not path.read_text(encoding="utf-8").strip().isdigit():
             path.write_text(f"{secrets.randbits(60)}\n", encoding="utf-8")
             path.chmod(0o600)
         return int(path.read_text(encoding="utf-8"))
@@ -118,8 +127,10 @@ class Batch:
         with tempfile.TemporaryDirectory(prefix="jt_edu-grade-", ignore_cleanup_errors=True) as top:
             places = Places(Path(top), (HOME, self.folder.resolve(), NOTEBOOKS.resolve()))
             places.fill()
-            step = next((s for s in LADDER if s.name == self.step), None) or best(places)
+            step, places = best(places, [s for s in LADDER if self.step in ("", s.name)])
             self.step = step.name
+            if hasattr(os, "geteuid") and os.geteuid() == 0 and places.owner is None:
+                self.remarks.append("answers ran as the superuser: start the grader as another user")
             job = Job(places, LADDER.index(step), self.seconds, self.seed or 0)
             fresh = multiprocessing.get_context("spawn")
             with ProcessPoolExecutor(self.jobs, fresh, initializer=_quiet) as pool:
@@ -148,24 +159,37 @@ class Batch:
     def _graded(self, pool: ProcessPoolExecutor, job: Job) -> Iterator[tuple[Submission, list[Outcome]]]:
         fresh = list[Submission]()
         for s in self.submissions:
-            try:
-                yield s, [Outcome(**o) for o in json.loads(self._state(s).read_text(encoding="utf-8"))]
-            except (OSError, ValueError, TypeError):
+            if (kept := self._kept(s)) is None:
                 fresh.append(s)
+            else:
+                yield s, kept
         job = replace(job, given=self._canaries(pool, job, fresh))
         waiting = {
             pool.submit(outcomes, s, replace(job, places=replace(job.places, number=str(number)))): s
             for number, s in enumerate(fresh, 1)
         }
         for future in as_completed(waiting):
-            _write(self._state(waiting[future]), json.dumps([asdict(o) for o in future.result()]))
-            yield waiting[future], future.result()
+            s = waiting[future]
+            try:
+                found = future.result()
+            except BrokenExecutor:  # a judge was ended, and with it all others: who did that is found alone
+                found = _alone(s, replace(job, places=replace(job.places, number=f"alone-{len(self.found)}")))
+            _write(self._state(s), json.dumps([asdict(o) for o in found]))
+            yield s, found
         try:
             self._canaries(pool, job, fresh)
         except CanaryError:  # the machine has changed meanwhile: who knows since when
             for s in fresh:
                 self._state(s).unlink(missing_ok=True)
             raise
+
+    def _kept(self, s: Submission) -> list[Outcome] | None:
+        """What a submission earned when the batch ran before; None where that is not known, or cannot be read."""
+        try:
+            found = [Outcome(**o) for o in json.loads(self._state(s).read_text(encoding="utf-8"))]
+        except (OSError, ValueError, TypeError):
+            return None
+        return found if len(found) == len(tasks(course(s.notebook))) else None
 
     def _state(self, s: Submission) -> Path:
         """The file with what a submission earned; another one where anything that counts is different."""
@@ -198,10 +222,24 @@ def _write(path: Path, text: str) -> None:
     path.with_suffix(".new").replace(path)
 
 
+def _alone(s: Submission, job: Job) -> list[Outcome]:
+    """Grade a submission with a judge of its own; where that one is ended too, it is not judged."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_quiet) as pool:
+        try:
+            return pool.submit(outcomes, s, job).result()
+        except BrokenExecutor:
+            return [Outcome(0, 1, "not judged", "its judge was ended by the system")] * len(tasks(course(s.notebook)))
+
+
 def _quiet() -> None:
-    """Control-C is for whoever started the judges: that one ends them, and each ends its sandbox."""
+    """Control-C is for whoever started the judges: that one ends them, and each ends its sandbox.
+
+    An answer must not cost a judge more memory or time than there is, whatever it sends.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    signal.signal(signal.SIGALRM, _too_long)
+    limit()
 
 
 @cache
@@ -213,8 +251,12 @@ def course(name: str) -> Cells:
 @cache
 def rules() -> str:
     """A number for all that decides what an answer earns: the checks, and what they stand on."""
-    text = b"".join(path.read_bytes() for path in sorted(HOME.rglob("*.py")))
-    return hashlib.sha256(text + jt_edu.__version__.encode()).hexdigest()
+    folders = ((HOME, "*.py"), (Path(jt_edu.__file__).parent, "*.py"), (NOTEBOOKS, "*.ipynb"))
+    found = hashlib.sha256()
+    for folder, kind in folders:
+        for path in sorted(folder.rglob(kind)):
+            found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 def solutions(name: str) -> Cells | None:
@@ -251,7 +293,12 @@ def outcomes(s: Submission, job: Job) -> list[Outcome]:
                     if side is not None:
                         side.__exit__(None, None, None)
                     side = Contained(step=LADDER[job.step], places=job.places, seconds=job.seconds).__enter__()
-                o = outcome(side, task.number, text, len(task.answers), job.seconds)
+                signal.setitimer(signal.ITIMER_REAL, 2 * job.seconds + JUDGING)
+                try:
+                    o = outcome(side, task.number, text, len(task.answers), job.seconds)
+                except TooLongError:
+                    o, side.lost = Outcome(0, 1, "stopped", "to look at this answer took too long"), "it is late"
+                signal.setitimer(signal.ITIMER_REAL, 0)
                 found.append(_earned(o, job.given.get(task.number, 0)))
     finally:
         if side is not None:
@@ -269,13 +316,14 @@ def outcome(side: Contained, number: str, text: str, answers: int, seconds: floa
     except RaisedError as error:
         return Outcome(0, 1, "not right", f"it stopped with {error.kind}: {error}")
     except (LostError, WireError) as error:
+        side.lost = side.lost or str(error)
         return Outcome(0, 1, "stopped", str(error))
     except Exception as error:  # noqa: BLE001 - one answer does not end it for the class
         return Outcome(0, 1, "not judged", f"the check met an answer that it did not expect ({type(error).__name__})")
     finally:
         side.end()
     status = {True: "right", False: "not right", None: "not done yet"}[found.passed]
-    return Outcome(found.right, found.of, "stopped" if side.lost and not found.passed else status, found.words)
+    return Outcome(found.right, found.of, "stopped" if side.lost and not found.passed else status, plain(found.words))
 
 
 def _earned(o: Outcome, given: int) -> Outcome:

@@ -2,7 +2,7 @@
 
     the course      import numpy as np; x = normal(9); def roof(i, b, p): raise YourTurn(""); check("05.2", roof)
     a submission                                       def roof(i, b, p): return min(i * b, p)
-    the program     import numpy as np;                def roof(i, b, p): return min(i * b, p); answers = (roof,)
+    the program     import numpy as np; take("def roof(i, b, p): return min(i * b, p)", ["roof"]); answers = (roof,)
 
 Of the course those statements stay that the exercise needs, found by the names that they read and bind; an answer that
 was left as the course has it is one of them. Of a submission only those are taken that bind an answer, and the helpers
@@ -16,13 +16,14 @@ import itertools
 import json
 import re
 import symtable
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from jt_exercises.grade.handed_in import Submission
 
 PLAIN = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign)
-MOST, STATEMENTS = 1 << 20, 5_000  # letters and statements of all cells
+MOST, STATEMENTS = 1 << 20, 2_000  # letters and statements of all cells
 NOT_PYTHON = re.compile(  # what IPython understands besides: %magic, !shell, ?name and name?
     r"^[ \t]*[%!?].*$|^[ \t]*[\w.*]+\?{1,2}[ \t]*$", re.MULTILINE
 )
@@ -104,7 +105,9 @@ def program(course: Cells, submitted: Cells, number: str) -> str:
     """
     try:
         return _program(course, submitted, number)
-    except (RecursionError, MemoryError) as error:  # brackets in brackets
+    except UnreadableError:
+        raise
+    except Exception as error:  # brackets in brackets, and whatever else a stranger thinks of
         raise UnreadableError(f"no Python that a person would write ({type(error).__name__})") from error
 
 
@@ -120,12 +123,12 @@ def _program(course: Cells, submitted: Cells, number: str) -> str:
         names = wanted.get(cell, frozenset())
         found = _answers(came, own, cell, names)
         bound = names & frozenset().union(*(s.binds for s in found))
-        added = _apart(_helpers(own, found, names), found, frozenset().union(*(s.binds for s in given)))
+        answer = _taken([*_helpers(own, found, names), *found], names, cell)
         for statement in group:
             if not bound & statement.binds or statement.binds & names - bound:  # what was left as it is stays
                 whole.append(statement)
-            if bound & statement.binds and not any(s.answer and s.cell == cell for s in whole):
-                whole += [replace(s, cell=cell, answer=True) for s in added]
+            if bound & statement.binds and answer not in whole:
+                whole.append(answer)
     last = ast.Assign([ast.Name("answers", ast.Store())], ast.Tuple([*task.answers], ast.Load()))
     nodes = [s.node for s in _slice(whole, task)]
     return ast.unparse(ast.fix_missing_locations(ast.Module([*nodes, last], [])))
@@ -192,30 +195,24 @@ def _answers(came: Sequence[Statement], own: Sequence[Statement], home: str, nam
 
 def _helpers(theirs: Sequence[Statement], found: Sequence[Statement], names: frozenset[str]) -> list[Statement]:
     """What the answers need besides."""
-    kept = list[Statement]()
-    while True:
-        reads = frozenset().union(*(s.reads for s in (*found, *kept))) - names
-        more = [s for s in theirs if s.plain and s.binds & reads]
-        if len(more) == len(kept):
-            return kept
-        kept = more
+    homes = defaultdict[str, list[int]](list)
+    for number, s in enumerate(theirs):
+        for name in s.binds if s.plain else ():
+            homes[name].append(number)
+    kept, waiting = set[int](), [name for s in found for name in s.reads]
+    while waiting:
+        name = waiting.pop()
+        for number in homes.pop(name, ()) if name not in names else ():
+            kept.add(number)
+            waiting += theirs[number].reads
+    return [theirs[number] for number in sorted(kept)]
 
 
-def _apart(helpers: Sequence[Statement], found: Sequence[Statement], known: frozenset[str]) -> list[Statement]:
-    """Helpers and answers; a helper that is called like something of the course gets another name in both."""
-    imports = (ast.Import, ast.ImportFrom)
-    kept = [s for s in helpers if not (isinstance(s.node, imports) and s.binds <= known)]
-    other = {name: f"their_{name}" for s in kept if not isinstance(s.node, imports) for name in s.binds & known}
-    return [_renamed(s, other) if other else s for s in (*kept, *found)]
-
-
-def _renamed(statement: Statement, other: Mapping[str, str]) -> Statement:
-    node = ast.parse(ast.unparse(statement.node)).body[0]
-    for part in ast.walk(node):
-        for field in ("id", "arg", "name"):
-            if isinstance(part, (ast.Name, ast.arg, ast.FunctionDef, ast.ClassDef)) and hasattr(part, field):
-                setattr(part, field, other.get(getattr(part, field), getattr(part, field)))
-    return replace(statement, node=node, binds=_bound(node), reads=_read(node))
+def _taken(theirs: Sequence[Statement], names: frozenset[str], cell: str) -> Statement:
+    """A learner's statements, which see all names of the course, and give it no more than the answers (child.py)."""
+    text = ast.unparse(ast.Module([s.node for s in theirs], []))
+    node = ast.parse(f"take({text!r}, {sorted(names)!r})").body[0]
+    return Statement(cell, node, names, frozenset().union(*(s.reads for s in theirs)), answer=True)
 
 
 def _slice(whole: Sequence[Statement], task: Task) -> list[Statement]:

@@ -1,14 +1,17 @@
 """Sandbox: how far away from everything else does a submission run?
 
-                            other files   network   other processes
-    bubblewrap              hidden        none      unseen             where `bwrap` is installed
-    nested namespaces       hidden        none      unseen             Linux, where a user may have namespaces
-    namespaces              can be read   none      unseen             where nothing may be mounted
-    limits                  can be read   open      can be signalled   anywhere else
+                            files of others         network   other processes
+    bubblewrap              hidden                  none      unseen             where `bwrap` is installed
+    nested namespaces       hidden                  none      unseen             Linux, where a user may have namespaces
+    namespaces              as open as to you       none      unseen             where nothing may be mounted
+    limits                  as open as to you       open      can be signalled   anywhere else
 
 The first that works here is taken, and every result says which it was. On each of them an answer has so much time and
 memory, judges nothing, and reaches the grader only as plain values. `hidden` holds for the checks, for what other
-learners handed in, and for the results; with bubblewrap for all but Python and its packages.
+learners handed in, and for the results; with bubblewrap for all but Python and its packages. On the other two, an
+answer may read these, and change what the next child reads: use them among people who trust each other.
+
+The superuser's children are nobody's, where nobody may read Python; the grader says so where they cannot be.
 
 The four ways are those of bubblewrap(1) and unshare(1).
 """
@@ -24,7 +27,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -49,6 +52,7 @@ class Places:
     unseen: tuple[Path, ...] = (HOME,)  # folders
     number: str = "0"  # of the submission
     warming: bool = False  # it is one of ours: what it compiles is kept
+    owner: int | None = None  # the user that children are; None: who started us
 
     @property
     def view(self) -> Path:
@@ -70,6 +74,7 @@ class Places:
         for package in (HOME, Path(jt_edu.__file__).parent):
             shutil.copytree(package, self.view / package.name, ignore=_left_out if package == HOME else None)
         self.warm.mkdir()
+        self.top.chmod(0o755)
 
     def environment(self) -> dict[str, str]:
         """All variables that a child has: none of ours."""
@@ -99,7 +104,8 @@ class Step(NamedTuple):
 
 def _bubblewrap(places: Places) -> list[str]:
     found = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    found += ["--proc", "/proc", "--dev", "/dev", "--size", str(ROOM), "--tmpfs", "/tmp"]  # noqa: S108 - its own
+    found += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
+    found += ["--size", str(ROOM), "--tmpfs", "/tmp"]  # noqa: S108 - its own
     for path in (*SYSTEM, sys.base_prefix, sys.prefix, str(places.view)):
         found += ["--ro-bind-try", path, path]
     found += ["--bind" if places.warming else "--ro-bind", str(places.warm), str(places.warm)]
@@ -110,7 +116,8 @@ def _bubblewrap(places: Places) -> list[str]:
 
 
 UNSHARE = ["unshare", "--map-root-user", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
-NOBODY = ["unshare", "--user", "--map-user=65534", "--map-group=65534"]
+NOBODY = 65534  # the user, as Linux numbers it
+INNER = ["unshare", "--user", f"--map-user={NOBODY}", f"--map-group={NOBODY}"]
 
 
 REMOUNT = """while read -r _ at kind _; do
@@ -121,16 +128,17 @@ done </proc/self/mounts"""
 def _nested(places: Places) -> list[str]:
     # mounted in the outer namespace, so that nobody in the inner one can take it away again
     work, warm = shlex.quote(str(places.work)), shlex.quote(str(places.warm))
-    lines = ["set -e", REMOUNT, *(f"mount -t tmpfs -o size=4k tmpfs {shlex.quote(str(p))}" for p in places.unseen)]
+    lines = ["set -e", REMOUNT, "mount --bind /proc/sys /proc/sys", "mount -o remount,bind,ro /proc/sys"]
+    lines += [*(f"mount -t tmpfs -o size=4k tmpfs {shlex.quote(str(p))}" for p in places.unseen)]
     lines += [f"mount --bind {warm} {warm}", f"mount -o remount,bind,rw {warm}"] if places.warming else []
-    lines += [f"mount -t tmpfs -o size={ROOM} tmpfs {work}", f"cd {work}", f'exec {" ".join(NOBODY)} -- "$@"']
+    lines += [f"mount -t tmpfs -o size={ROOM} tmpfs {work}", f"cd {work}", f'exec {" ".join(INNER)} -- "$@"']
     return [*UNSHARE, "--", "sh", "-c", "\n".join(lines), "sh"]
 
 
 LADDER = (
     Step("bubblewrap", _bubblewrap, files=True, network=True, processes=True),
     Step("nested namespaces", _nested, files=True, network=True, processes=True),
-    Step("namespaces", lambda _: [*UNSHARE, "--", *NOBODY, "--"], network=True, processes=True),
+    Step("namespaces", lambda _: [*UNSHARE, "--", *INNER, "--"], network=True, processes=True),
     Step("limits", lambda _: []),
 )
 
@@ -143,9 +151,11 @@ def works(step: Step, places: Places) -> bool:
     return False
 
 
-def best(places: Places) -> Step:
-    """The first step that works here."""
-    return next(step for step in LADDER if step is LADDER[-1] or works(step, places))
+def best(places: Places, ladder: Sequence[Step] = LADDER) -> tuple[Step, Places]:
+    """The first step that works here, and the places with the user that children are."""
+    owners = (NOBODY, None) if hasattr(os, "geteuid") and os.geteuid() == 0 else (None,)
+    tried = [(step, replace(places, owner=owner)) for step in ladder for owner in owners]
+    return next((pair for pair in tried if works(*pair)), tried[-1])
 
 
 @dataclass
@@ -158,10 +168,14 @@ class Contained(Piped):
 
     def __enter__(self) -> Self:
         self.places.work.mkdir(exist_ok=True)
+        if self.places.owner is not None:
+            os.chown(self.places.work, self.places.owner, -1)
+            os.chown(self.places.warm, self.places.owner, -1)
         process = subprocess.Popen(  # noqa: S603 - this Python; what it runs was handed in
             [*self.step.before(self.places), sys.executable, "-P", "-m", "jt_exercises.child"], cwd=self.places.work,
             env=self.places.environment(), start_new_session=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            user=self.places.owner, extra_groups=None if self.places.owner is None else (),
             preexec_fn=end_with_parent,  # noqa: PLW1509 - a judge has one thread, and this takes no lock
         )  # fmt: skip
         with process.stdin as there, process.stdout as here:  # type: ignore[union-attr] - both are pipes

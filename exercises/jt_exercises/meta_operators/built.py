@@ -45,13 +45,13 @@ def expect(
     kind, rows = ask(answer, *arguments, through=built, case=case, name=name)
     if kind != "Var":
         raise RefusedError(f"{case}: the answer is a Var that is built with {_listed(of)}, and not of type {kind}")
-    with jt.flag_scope(backend="python"):  # so few numbers that compiling their kernels would take longer
-        y = meant(rows)
-        count, numbers = len(jt.explain(y).kernels), y.numpy()
     ops = [row[1] for row in rows if row[0] != "array"]
     others = sorted({*ops} - {*of})
     if others or not ops:
         raise RefusedError(f"{case}: build it with {_listed(of)} alone; yours is built with {_listed(others)}")
+    with jt.flag_scope(backend="python"):  # so few numbers that compiling their kernels would take longer
+        y = meant(rows)
+        count, numbers = len(jt.explain(y).kernels), y.numpy()
     if len(of) == 1 and len(ops) > 1:
         raise RefusedError(f"{case}: one {_listed(of)} is enough; yours takes {len(ops)}")
     if not all(any(_same(row[1], np.asarray(a)) for a in arguments) for row in rows if row[0] == "array"):

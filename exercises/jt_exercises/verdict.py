@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jt_edu.base.plural import singular
-from jt_exercises.process import Handle, JudgedError, LostError, RaisedError
+from jt_exercises.process import JudgedError, LostError, RaisedError
 
 SHORT = 120  # letters of an argument or an answer
 WIDE = 76  # letters of a line; in a narrow page longer ones would be cut inside a word
@@ -145,15 +145,16 @@ def ask(
 
     `through(function, *arguments)` calls it, where more has to happen beside the function than one call.
     """
-    if not callable(function):
+    there = getattr(function, "through", None) if through else None  # of what is on another side: a handle, or a text
+    if not callable(function) and there is None:
         raise RefusedError(f"this exercise takes a function, not {short(function)}")
     try:
-        if through is None:
-            answer = function(*arguments)
-        elif isinstance(function, Handle):
-            answer = function.through(through, *arguments)
-        else:
+        if there is not None:
+            answer = there(through, *arguments)
+        elif through is not None:
             answer = through(function, *arguments)
+        else:
+            answer = function(*arguments)
     except (NotDoneError, RefusedError):
         raise
     except NotImplementedError as error:

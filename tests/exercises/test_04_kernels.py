@@ -121,6 +121,13 @@ def test_a_text_that_is_no_kernel_or_is_right_on_small_tables_only_takes_nothing
     assert words in verdict.words
 
 
+def test_a_text_is_judged_without_its_gradient():
+    verdict = exercise.find("04.6").verdict(LEAKY, None, here=True)
+
+    assert (verdict.passed, verdict.right, verdict.of) == (False, 1, 2)
+    assert verdict.words.startswith("its gradient: this exercise takes a function, not None")
+
+
 def test_the_innermost_loop_that_computes_with_most_numbers_is_shown(monkeypatch):
     class Made:
         asm = LOOPS

@@ -82,8 +82,10 @@ def test_a_text_is_known_here_and_tried_there(make):
 
         assert (text, number, short(text)) == ("def f(): pass", 3, "'def f(): pass'")
         assert text.through(found_in, "f") == (2, os.getpid() if make is Here else side.pid)
-        with pytest.raises(RefusedError, match="takes a function, not 'def"):
-            ask(text)
+        assert ask(text, "f", through=found_in) == text.through(found_in, "f")
+        for given, through in ((text, None), (None, found_in)):
+            with pytest.raises(RefusedError, match=r"takes a function, not (None|'def)"):
+                ask(given, through=through)
 
 
 @pytest.mark.parametrize("make", SIDES)

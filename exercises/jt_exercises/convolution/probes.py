@@ -10,21 +10,9 @@ from dataclasses import astuple
 from functools import partial
 from typing import Any
 
-import jt_edu as jt
-from jt_edu.ir.meta_ops import Reindex
 from jt_exercises.convolution.problems import Problem
 
 Sizes = tuple[Any, ...]  # of a problem
-
-
-def reindexed(columns: Callable[..., Any], image: jt.Var, *more: int) -> Any:
-    """The numbers of a Var, and whether it is one reindex of the image; of anything else the name of its type."""
-    found = columns(image, *more)
-    if not isinstance(found, jt.Var):
-        return None if found is None else type(found).__name__
-    node = found.node
-    one = isinstance(node.op, Reindex) and node.inputs[0] is image.node
-    return found.numpy(), one
 
 
 def choices(

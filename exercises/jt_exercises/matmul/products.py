@@ -55,7 +55,7 @@ def in_tiles(seen: Watched) -> str:
     plain, mine = (w.misses(WIDTH, LINES) for w in (watch(ikj, n, m, p), seen))
     if mine > plain / 2:
         raise RefusedError(
-            f"right numbers, but {mine:,} misses, and without tiles ikj has {plain:,}. Each of i, j and k goes through "
-            f"its tile, {TILE} numbers, before any goes on to the next: the three loops over tiles are outermost"
+            f"right numbers, but {mine:,} misses, and without tiles ikj has {plain:,}. k and j go through their tiles, "
+            f"{TILE} numbers each, before either goes on to the next: the loops over tiles are outermost"
         )
     return f"{mine:,} misses instead of {plain:,}"

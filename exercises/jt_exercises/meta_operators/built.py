@@ -16,6 +16,7 @@ from jt_exercises.verdict import RefusedError, ask
 
 READ, ADD, ALL = ("reindex",), ("reindex_reduce",), ("reindex", "multiply", "reindex_reduce")
 Outcomes = Iterator[tuple[np.ndarray, str]]  # what is right; then what comes of known mistakes, and words for each
+Unlike = Callable[[np.ndarray, np.ndarray], str]  # how wrong numbers differ from the right ones, in words
 
 
 def built(function: Callable[..., Any], *arguments: Any) -> tuple[str, Any] | None:
@@ -26,8 +27,18 @@ def built(function: Callable[..., Any], *arguments: Any) -> tuple[str, Any] | No
     return ("Var", told(found)) if isinstance(found, jt.Var) else (type(found).__name__, None)
 
 
+def _unlike(*_: np.ndarray) -> str:
+    return "the shape is right, the numbers are not"
+
+
 def expect(
-    answer: Callable[..., Any], *arguments: Any, of: Sequence[str], outcomes: Outcomes, case: str, name: str = ""
+    answer: Callable[..., Any],
+    *arguments: Any,
+    of: Sequence[str],
+    outcomes: Outcomes,
+    case: str,
+    name: str = "",
+    unlike: Unlike = _unlike,
 ) -> None:
     """Judge what a function builds.
 
@@ -38,6 +49,7 @@ def expect(
         outcomes: the right numbers, then those of mistakes; only a wrong answer is compared with these.
         case: which case this is, in words.
         name: of the function.
+        unlike: says of numbers of the right shape that no known mistake gives how they differ.
 
     Raises:
         RefusedError: it is built of something else, or not right.
@@ -64,7 +76,7 @@ def expect(
     words = next((words for wrong, words in outcomes if _same(mine, wrong)), "")
     if not words and mine.shape != right.shape:
         words = f"its shape should be {right.shape}, and is {mine.shape}"
-    raise RefusedError(f"{case}: {words or 'the shape is right, the numbers are not'}", mine, right)
+    raise RefusedError(f"{case}: {words or unlike(mine, right)}", mine, right)
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

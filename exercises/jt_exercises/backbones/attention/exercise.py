@@ -15,7 +15,7 @@ from jt_exercises.verdict import RefusedError, ask, part
 
 CASES = {  # (t, s, d, e)
     False: ((3, 3, 4, 2), (4, 6, 9, 9), (1, 5, 2, 1)),
-    True: ((5, 5, 16, 3), (1, 1, 2, 2)),
+    True: ((5, 5, 16, 3), (1, 1, 2, 2), (2, 4, 3, 2)),
 }
 
 

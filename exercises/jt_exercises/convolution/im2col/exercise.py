@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import jt_edu as jt
-from jt_exercises.convolution.probes import reindexed
 from jt_exercises.exercise import exercise
+from jt_exercises.meta_operators.built import READ, expect
 from jt_exercises.seed import random
-from jt_exercises.verdict import RefusedError, ask
 
 Case = tuple[tuple[int, ...], int, int, int, int]  # shape, kh, kw, stride, padding
 CASES: list[Case] = [
@@ -44,22 +44,20 @@ def im2col(answer: Callable[..., Any]) -> str:
     for shape, kh, kw, stride, padding in cases:
         numbers = np.arange(1.0, 1 + math.prod(shape), dtype=np.float32).reshape(shape)
         case = f"image of {shape}, kh={kh}, kw={kw}, stride={stride}, padding={padding}"
-        found = ask(answer, jt.array(numbers), kh, kw, stride, padding, case=case, name="columns", through=reindexed)
-        if not isinstance(found, tuple):
-            raise RefusedError(f"columns is a Var, one reindex of the image, and not of type {found}")
-        mine, right = np.asarray(found[0]), _windows(numbers, kh, kw, stride, padding)
-        if mine.shape != right.shape:
-            raise RefusedError(f"columns({case}) has shape {mine.shape}, and should have {right.shape}")
-        if not found[1]:
-            raise RefusedError("columns is one reindex of the image, and nothing else")
-        if not np.array_equal(mine, right):
-            at = tuple(int(k) for k in np.argwhere(mine != right)[0])
-            i, j, y, x = at[2:]
-            raise RefusedError(
-                f"columns({case}): element {at} is {mine[at]:g}, and should be {right[at]:g}: tap ({i}, {j}) "
-                f"of ({y}, {x}) sees row {y} * {stride} + {i} - {padding}, column {x} * {stride} + {j} - {padding}"
-            )
+        right = iter([(_windows(numbers, kh, kw, stride, padding), "")])
+        given, unlike = (jt.array(numbers), kh, kw, stride, padding), partial(_unlike, stride, padding)
+        expect(answer, *given, of=READ, outcomes=right, case=case, name="columns", unlike=unlike)
     return f"{len(cases)} shapes, no number moved"
+
+
+def _unlike(stride: int, padding: int, mine: np.ndarray, right: np.ndarray) -> str:
+    """What the first tap that sees another number should look at."""
+    at = tuple(int(k) for k in np.argwhere(mine != right)[0])
+    i, j, y, x = at[2:]
+    return (
+        f"element {at} is {mine[at]:g}, and should be {right[at]:g}: tap ({i}, {j}) of ({y}, {x}) sees row "
+        f"{y} * {stride} + {i} - {padding}, column {x} * {stride} + {j} - {padding}"
+    )
 
 
 def _drawn(k: int) -> Case:

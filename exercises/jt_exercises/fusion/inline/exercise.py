@@ -34,6 +34,7 @@ class Pair(NamedTuple):
 def pairs() -> Iterator[Pair]:
     """Two values of one expression each; nothing runs."""
     yield from _pairs(60, 40, "exp")
+    yield from _pairs(2, 40, "exp")  # where each element is read twice, and no more
     for k in range(DRAWN):
         draw = random(k)
         rows, columns = draw.integers((1, 2), 60).tolist()  # a product over one column would be no matter for BLAS

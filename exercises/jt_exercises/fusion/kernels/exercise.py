@@ -48,5 +48,5 @@ def _complete(answer: Any, names: list[str]) -> None:
     if unknown := [name for name in answer if name not in names]:
         raise RefusedError(f"there is no operator `{unknown[0]}` here; there are {', '.join(names)}")
     for name in names:
-        if not isinstance(answer.get(name), int):
-            raise RefusedError(f"which kernel computes `{name}`? It has {short(answer.get(name))}, and not a number")
+        if not isinstance(number := answer.get(name), int):
+            raise RefusedError(f"which kernel computes `{name}`? It has {short(number)}, and not a whole number")

@@ -40,9 +40,9 @@ def leaky_mean(text: Any, gradient: Callable[..., Any]) -> str:
         mine = text_of(text, ("lo", "hi", "x", "out"))
         for rows, columns in SHAPES:
             x = random(rows, columns).integers(-9, 9, (rows, columns)).astype(np.float32)
-            _compare(gradient, mine, x, 0, rows)
-        _compare(gradient, mine, random(7).integers(-9, 9, (4, 3)).astype(np.float32), 1, 3)
-        _compare(gradient, mine, random(8).normal(size=LONG).astype(np.float32), 0, LONG[0], by_numba=True)
+            _compare(text, mine, x, 0, rows)
+        _compare(text, mine, random(7).integers(-9, 9, (4, 3)).astype(np.float32), 1, 3)
+        _compare(text, mine, random(8).normal(size=LONG).astype(np.float32), 0, LONG[0], by_numba=True)
         right = True
     with part("its gradient"):
         if not right:
@@ -60,10 +60,10 @@ def leaky(x: Any, keep: float = 0.9) -> np.ndarray:
     return out
 
 
-def _compare(gradient: Any, text: str, x: np.ndarray, lo: int, hi: int, by_numba: bool = False) -> None:
-    """Run a text on the rows from lo to hi, beside the rule; RefusedError names the first number that is wrong."""
+def _compare(answer: Any, text: str, x: np.ndarray, lo: int, hi: int, by_numba: bool = False) -> None:
+    """Run the text of an answer on the rows from lo to hi; RefusedError names the first number that is wrong."""
     case = f"compiled, on {x.shape}" if by_numba else f"x of shape {x.shape}"
-    report = refused(ask(gradient, text, x, lo, hi, by_numba, case=case, name="kernel", through=text_on_rows))
+    report = refused(ask(answer, text, x, lo, hi, by_numba, case=case, name="kernel", through=text_on_rows))
     out, right = np.asarray(report["out"]), leaky(x)
     if out.size and not by_numba and not report["writes"]:
         if not report["reads"]:

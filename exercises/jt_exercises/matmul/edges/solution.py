@@ -4,8 +4,8 @@
 # ## 3. Exercise: the edges
 #
 # Now sizes that are no multiples of the tile: the last tile is smaller. Plain Python stops where an index is outside.
-# A compiled kernel does not look; it reads and writes what lies behind the array. Take your six loops from above, and
-# make them right for all sizes, 0 and 1 too.
+# A compiled kernel does not look; it reads and writes what lies behind the array. Take your loops from above, and make
+# them right for all sizes, 0 and 1 too.
 
 # %%
 from jt_exercises import YourTurn, check
@@ -14,7 +14,7 @@ from jt_exercises import YourTurn, check
 def tiled_anywhere(a, b, c, t):
     """c is a @ b, where a is (n, m) and b is (m, p); tiles are t by t, or smaller at the edges."""
     (n, m), p = a.shape, b.shape[1]
-    # BEGIN SOLUTION write the six loops again, so that they end where the matrices end
+    # BEGIN SOLUTION write your loops again, so that they end where the matrices end
     for i0 in range(0, n, t):
         for k0 in range(0, m, t):
             for j0 in range(0, p, t):

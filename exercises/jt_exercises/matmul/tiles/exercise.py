@@ -14,7 +14,8 @@ from jt_exercises.matmul.products import TILE, N, in_tiles, product
     "tiles",
     points=2,
     hints=(
-        "There are six loops: three go from tile to tile, and inside of them three stay within a tile.",
+        """With all three cut there are six loops: three go from tile to tile, and inside of them three stay within a
+        tile.""",
         """`for i0 in range(0, n, t):` and the same for k0 and j0; inside all three `for i in range(i0, i0 + t):` and
         so on. The line in the middle stays as it is.""",
     ),

@@ -1,8 +1,8 @@
 """06.2: what is asked, what a learner gets, and a solution."""
 
 # %% [markdown]
-# **Exercise.** Work on a part that fits. Cut `i`, `k` and `j` into tiles of `t`: three outer loops go from tile to
-# tile, three inner loops stay inside. `c` holds zeros at first. For now the sizes are multiples of `t`.
+# **Exercise.** Work on a part that fits. Cut at least `k` and `j` into tiles of `t`: outer loops go from tile to tile,
+# inner loops stay inside. `c` holds zeros at first. For now the sizes are multiples of `t`.
 
 # %%
 from jt_exercises import YourTurn, check
@@ -11,7 +11,7 @@ from jt_exercises import YourTurn, check
 def tiled(a, b, c, t):
     """c is a @ b, where a is (n, m) and b is (m, p); tiles are t by t."""
     (n, m), p = a.shape, b.shape[1]
-    # BEGIN SOLUTION write six loops around the line that all orders have in common
+    # BEGIN SOLUTION write loops over tiles, loops inside them, and the line that all orders share
     for i0 in range(0, n, t):
         for k0 in range(0, m, t):
             for j0 in range(0, p, t):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jt_exercises.exercise import exercise
-from jt_exercises.neighbours.cases import LOOK, cloud, compare, grid, two_clouds
+from jt_exercises.neighbours.cases import LOOK, cloud, compare, grid, squared, two_clouds
 from jt_exercises.neighbours.probes import Task, ran, written
 from jt_exercises.verdict import RefusedError
 
@@ -27,7 +27,7 @@ def insert(best, index, far, j):
 def _tasks() -> Iterator[Task]:
     """Points that lie such that a body which stops too early, or passes over a cell, misses one; even ones last."""
     lump, apart = cloud(1, 40, 2) * 0.3, 0.6 + cloud(2, 8, 2) * 0.39
-    few = np.array([[0.45, 0.1], [0.51, 0.3], [0.9, 0.9]], np.float32)
+    few = np.array([[0.45, 0.27], [0.51, 0.3], [0.9, 0.9]], np.float32)
     edge = np.array([[0.49, 0.3], [0.02, 0.97]], np.float32)
     square, corner = np.array([[0.3, 0.3]], np.float32), np.array([[0.01, 0.01], [0.62, 0.3]], np.float32)
     for queries, points, side, k in (
@@ -83,7 +83,11 @@ def _why(side: int, query: np.ndarray, points: np.ndarray, mine: list[int], want
     if not missing:
         return "the nearest comes first"
     here, there = ((p * side).astype(int) for p in (query, points[missing[0]]))
+    ring, last = abs(here - there).max(), np.sqrt(squared([query], points[mine]).max())
+    why = "A full list is not the end: the next ring may hold nearer points"
+    if last <= ring / side:
+        why = f"A query may lie at the edge of its cell: how near may a point of ring {ring} be?"
     return (
         f"of {side} by {side} cells, the query is in ({here[0]}, {here[1]}), point {missing[0]} in ({there[0]}, "
-        f"{there[1]}), ring {abs(here - there).max()}. A full list is not the end: the next ring may hold nearer points"
+        f"{there[1]}), ring {ring}. {why}"
     )

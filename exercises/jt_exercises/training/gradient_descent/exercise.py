@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 import jt_edu as jt
-from jt_edu import optim
 from jt_exercises.exercise import exercise
 from jt_exercises.seed import random
-from jt_exercises.training.walks import Task, by_hand, drawn
+from jt_exercises.training.walks import Task, by_hand, by_sgd, drawn
 from jt_exercises.verdict import RefusedError, ask, part, short
 
 NEAR = 1e-4
@@ -58,7 +57,7 @@ def gradient_descent(descend: Callable[..., Any], largest: Callable[..., Any]) -
 
 def _compared(found: Any, task: Task, steps: int) -> None:
     """RefusedError where the parameters are not what SGD makes of them."""
-    right = by_hand(lambda parameters, loss, lr: optim.SGD(parameters, lr=lr).step(loss), task, steps)
+    right = by_sgd(task, steps)
     if not isinstance(found, list) or [np.shape(v) for v in found] != [v.shape for v in right]:
         raise RefusedError(f"the parameters have other shapes after it: {short(found)}")
     net = task.layer()

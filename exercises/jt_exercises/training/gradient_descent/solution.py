@@ -6,7 +6,8 @@
 # Now without an optimiser. The gradient of a parameter says how the loss changes with each of its numbers; a step of
 # *gradient descent* goes the other way: the new number is the old one, minus the *learning rate* `lr` times the
 # gradient. `jt.grad(loss, parameters)` is a list with one gradient for each parameter, and `p.assign(v)` gives a
-# parameter the value `v`. Write `descend`. It is compared with `optim.SGD`, after one step and after three.
+# parameter the value `v`. Write `descend`. It is compared with `optim.SGD`, after one step and after three. While it
+# runs, no optimiser takes a step.
 #
 # And how large may a step be? Near its lowest point every smooth loss looks like a valley, `curvature * w * w / 2`,
 # where `w` is how far a parameter is from the best place. Its gradient is `curvature * w`. **Predict**: what does the

@@ -9,7 +9,7 @@ import numpy as np
 
 from jt_edu.base.plural import plural
 from jt_exercises.exercise import exercise
-from jt_exercises.training.walks import Task, drawn, with_optimizer
+from jt_exercises.training.walks import Task, by_sgd, drawn, with_optimizer
 from jt_exercises.verdict import RefusedError, ask, short
 
 NEAR = 1e-4
@@ -33,8 +33,7 @@ def one_step(answer: Callable[..., Any]) -> str:
         found = ask(
             answer, task, steps, case="net, optimizer, x, y", name=f"in step {steps}, learn", through=with_optimizer
         )
-        right = with_optimizer(lambda net, optimizer, *_: optimizer.step(task.loss(net)), task, steps)
-        _compared(found, right, task, steps)
+        _compared(found, by_sgd(task, steps), task, steps)
     return f"{STEPS} steps, each along its own gradient"
 
 

@@ -2,7 +2,7 @@
 
 # %% [markdown]
 # **Exercise.** Write `learn`, one step of that loop: its three lines, and the one that is missing. Three such steps are
-# compared with `optimizer.step(loss)` of part 3.
+# compared with `optimizer.step(loss)` of part 3, which the optimiser of this exercise refuses: it wants `step()`.
 
 # %%
 import jt_edu as jt

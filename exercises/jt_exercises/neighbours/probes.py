@@ -130,4 +130,7 @@ def ran(answer: Any, tasks: Sequence[Task]) -> Iterator[tuple[Task, np.ndarray, 
     """What a text makes of each task: of all of them as plain Python first, so that a wrong one is never compiled."""
     for probe in (as_python, compiled):
         for task in tasks:
-            yield task, *asked(answer, probe, task)
+            found, *more = asked(answer, probe, task)
+            if np.shape(found) != tuple(task.shape):
+                raise RefusedError(f"an output of shape {tuple(task.shape)} is asked for, not {np.shape(found)}")
+            yield task, np.asarray(found), *more

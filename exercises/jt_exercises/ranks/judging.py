@@ -52,6 +52,8 @@ def runs(
         if run.stopped:
             words = [line for line in run.stopped.split("\n") if "try: " not in line]  # the hints are ours
             raise RefusedError(f"{at_end}{name}({case}) ends with " + "\n".join(words))
+        if len(run.results) != len(arguments):
+            raise RefusedError(f"{len(arguments)} ranks give as many results, not {len(run.results)}")
         if any(result is None for result in run.results):
             _nothing(run.results)
         yield run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -18,6 +19,7 @@ ROWS = [
     ([0, 1, 0, 0], [3, 5, 7]),
 ]  # four inputs and three taps
 DRAWN = 3  # further ones, and squares
+EXACT = re.compile(r"-?\d{1,40}(/\d{1,40})?")  # a number as text; 1e999999999 would never end
 
 
 @exercise(
@@ -57,7 +59,7 @@ def _judge(name: str, answer: Any, d: list[Any], g: list[Any], right: list[int],
     found, products = ask(answer, d, g, case=case, name=name, through=counted)
     if len(found) != len(right):
         raise RefusedError(f"for {case} there are {len(right)} outputs, {right}, and not {len(found)}")
-    if not all(isinstance(v, str) for v in found):
+    if not all(isinstance(v, str) and EXACT.fullmatch(v) for v in found):
         raise RefusedError("it returns plain numbers: compute with those of d and g, which are counted")
     mine = [Fraction(v) for v in found]
     if mine != right:

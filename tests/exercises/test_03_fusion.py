@@ -14,7 +14,7 @@ from jt_exercises.seed import seeded
 from jt_exercises.verdict import RefusedError
 from tests.story.test_course_answers import run, verdicts
 
-MASTERS = {master.number: master for master in masters()}
+MASTERS = masters()
 
 
 @pytest.mark.parametrize("number", [f"03.{k}" for k in range(1, 7)])

@@ -16,7 +16,7 @@ from jt_exercises.convolution.sums import correlate
 from jt_exercises.exercise import find
 from tests.story.test_course_answers import run, verdicts
 
-MASTERS = {master.number: master for master in masters()}
+MASTERS = masters()
 FFT = MASTERS["07.3"].solved.partition("    spectrum")[2].partition("\n\n\ncheck")[0]
 HALF = MASTERS["07.4"].solved.partition("    d, g = d.")[2].partition("\n\n\ncheck")[0]
 ALSO = [  # of which exercise, and what is written instead of what; no less right

@@ -7,14 +7,14 @@ import pytest
 
 import jt_edu as jt
 from jt_exercises import neighbours
-from jt_exercises.author.masters import Master
+from jt_exercises.author.masters import masters
 from jt_exercises.author.validate import one_verdict
-from jt_exercises.exercise import find, of_room
+from jt_exercises.exercise import find
 from jt_exercises.neighbours.cases import cloud, nearest
 from tests.house.test_notebooks import FOLDER
 from tests.story.test_course_answers import run, untouched, verdicts
 
-MASTERS = {e.number: Master(e.number, e.folder) for e in of_room("09")}
+MASTERS = masters()
 TEXTS = "09.1", "09.2", "09.3", "09.4"
 ALSO = [  # of which exercise, and what is written instead of what; no less right
     ("09.1", "(in0[i, a] - in1[j, a]) ** 2", "@in0(i, a) ** 2 - 2 * @in0(i, a) * @in1(j, a) + @in1(j, a) ** 2"),

@@ -73,7 +73,7 @@ def test_a_notebook_asks_for_the_exercises_of_its_number_and_binds_their_answers
 
 
 def test_every_exercise_of_an_author_is_asked_for_by_a_notebook():
-    assert {t.number for name in NAMES for t in tasks(batch.course(name))} == {m.number for m in masters()}
+    assert {t.number for name in NAMES for t in tasks(batch.course(name))} == set(masters())
 
 
 def test_of_a_cell_what_only_ipython_understands_is_left_out_and_questions_in_comments_are_not():

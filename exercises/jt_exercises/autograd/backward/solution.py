@@ -1,5 +1,3 @@
-"""01.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 3. Exercise: backward, in order
 #

@@ -1,5 +1,3 @@
-"""01.9: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 9. Exercise: backwards through batch norm, name by name
 #

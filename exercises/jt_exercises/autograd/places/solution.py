@@ -1,5 +1,3 @@
-"""01.7: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 7. Exercise: a checker is only as good as its inputs
 #

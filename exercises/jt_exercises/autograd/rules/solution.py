@@ -1,5 +1,3 @@
-"""01.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 5. Exercise: one rule for each operator
 #

@@ -1,5 +1,3 @@
-"""01.6: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 6. Exercise: a broadcast is undone by a sum
 #

@@ -1,5 +1,3 @@
-"""11.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 10. Exercise 5: attention
 #

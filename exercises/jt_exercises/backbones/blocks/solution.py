@@ -1,5 +1,3 @@
-"""11.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 2. Exercise 1: the residual block
 #

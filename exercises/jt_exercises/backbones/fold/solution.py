@@ -1,5 +1,3 @@
-"""11.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 7. Exercise 3: a batch norm that costs nothing
 #

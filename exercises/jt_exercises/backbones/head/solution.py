@@ -1,5 +1,3 @@
-"""11.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 8. Exercise 4: a new question, ten images
 #

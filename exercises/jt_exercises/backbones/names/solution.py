@@ -1,5 +1,3 @@
-"""11.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 6. Exercise 2: whose name is that?
 #

@@ -1,5 +1,3 @@
-"""07.6: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 8. Exercise 6: break it
 #

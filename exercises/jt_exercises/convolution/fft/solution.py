@@ -1,5 +1,3 @@
-"""07.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 4. Exercise 3: by Fourier transform
 #

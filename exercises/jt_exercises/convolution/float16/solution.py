@@ -1,5 +1,3 @@
-"""07.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 5. Exercise 4: what Winograd pays with
 #

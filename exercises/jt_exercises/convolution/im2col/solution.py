@@ -1,5 +1,3 @@
-"""07.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # Write down for each place the window that it sees, as a column; then the convolution is `weights @ columns`. That is
 # *im2col*. In jt_edu it is one `reindex`: answer with shape (n, c, kh, kw, oh, ow), where element (n, c, i, j, y, x) is

@@ -1,5 +1,3 @@
-"""07.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 7. Exercise 5: a tuner
 #

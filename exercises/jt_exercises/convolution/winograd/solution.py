@@ -1,5 +1,3 @@
-"""07.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 3. Exercise 2: fewer multiplications
 #

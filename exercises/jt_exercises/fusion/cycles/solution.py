@@ -1,5 +1,3 @@
-"""03.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## Exercise 3: no kernel may wait for itself
 #

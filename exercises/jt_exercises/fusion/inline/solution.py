@@ -1,5 +1,3 @@
-"""03.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## Exercise 2: `can_inline`
 #

@@ -1,5 +1,3 @@
-"""03.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## Exercise 1: which kernel computes what?
 #

@@ -1,5 +1,3 @@
-"""03.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## Exercise 5: softmax, in how few passes?
 #

@@ -1,5 +1,3 @@
-"""03.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## Exercise 4: store a value, or compute it again?
 #

@@ -1,5 +1,3 @@
-"""03.6: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## Exercise 6: what has fusion removed?
 #

@@ -1,5 +1,3 @@
-"""04.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # **Exercise 3.** Which of these may the compiler do to our kernels? `True` or `False`.
 

@@ -1,5 +1,3 @@
-"""04.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 2. Exercise 2: find the kernels of a line
 #

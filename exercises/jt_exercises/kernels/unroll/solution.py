@@ -1,5 +1,3 @@
-"""04.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # **Exercise 4.** Do it. `four_rows` is that kernel, and its middle is missing. Mind tables whose rows are no multiple
 # of four: their last rows come one by one. (You can try it in the view, too: there it is called `kernel`.)

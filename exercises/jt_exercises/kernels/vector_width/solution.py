@@ -1,5 +1,3 @@
-"""04.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # **Exercise 5.** Write `at_once`: with how many numbers does an instruction compute? One that only moves numbers (its
 # name holds `mov`, `broadcast`, `insert`, `extract`, `gather` or `scatter`) or sets them to 0 (`xor`) computes with

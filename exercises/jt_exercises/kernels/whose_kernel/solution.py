@@ -1,5 +1,3 @@
-"""04.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # **Exercise 1.** Below it stand six more kernels, without comments. They are those of six expressions: whose is which?
 # `x` has two axes, `row` has one.

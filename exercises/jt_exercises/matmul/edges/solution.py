@@ -1,5 +1,3 @@
-"""06.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 3. Exercise: the edges
 #

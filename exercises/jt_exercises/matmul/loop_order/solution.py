@@ -1,5 +1,3 @@
-"""06.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 1. Exercise: which loop goes inside?
 #

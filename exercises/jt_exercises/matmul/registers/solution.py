@@ -1,5 +1,3 @@
-"""06.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 4. Exercise: sixteen sums in registers
 #

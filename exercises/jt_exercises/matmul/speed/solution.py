@@ -1,5 +1,3 @@
-"""06.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 5. Exercise: ten times as fast
 #

@@ -1,5 +1,3 @@
-"""06.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # **Exercise.** Work on a part that fits. Cut `i`, `k` and `j` into tiles of `t`: three outer loops go from tile to
 # tile, three inner loops stay inside. `c` holds zeros at first. For now the sizes are multiples of `t`.

@@ -1,5 +1,3 @@
-"""06.6: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 6. Exercise: let the machine choose
 #

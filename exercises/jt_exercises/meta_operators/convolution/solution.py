@@ -1,5 +1,3 @@
-"""02.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 5. Exercise: a convolution, and pooling
 #

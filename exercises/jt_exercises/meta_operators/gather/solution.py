@@ -1,5 +1,3 @@
-"""02.8: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 8. Exercise: gather and scatter-add
 #

@@ -1,5 +1,3 @@
-"""02.7: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 7. Exercise: write these gradients yourself
 #

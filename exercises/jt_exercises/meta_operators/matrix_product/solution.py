@@ -1,5 +1,3 @@
-"""02.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 4. Exercise: a matrix product
 #

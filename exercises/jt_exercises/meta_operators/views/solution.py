@@ -1,5 +1,3 @@
-"""02.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 2. Exercise: views
 #

@@ -1,5 +1,3 @@
-"""09.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 4. Exercise 3: the gradient
 #

@@ -1,5 +1,3 @@
-"""09.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 5. Exercise 4: do not even look
 #

@@ -1,5 +1,3 @@
-"""09.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 6. Exercise 5: when are two answers the same?
 #

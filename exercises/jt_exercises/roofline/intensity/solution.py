@@ -1,5 +1,3 @@
-"""05.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 2. Exercise 1: one figure of a kernel
 #

@@ -1,5 +1,3 @@
-"""05.6: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 7. Exercise 6: ten percent slower?
 #

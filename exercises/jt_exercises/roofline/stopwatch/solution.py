@@ -1,5 +1,3 @@
-"""05.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 5. Exercise 4: an honest stopwatch
 #

@@ -1,5 +1,3 @@
-"""10.9: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ## 9. Exercise: a step, by hand
 #

@@ -1,5 +1,3 @@
-"""10.8: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # **Exercise.** Write `learn`, one step of that loop: its three lines, and the one that is missing. Three such steps are
 # compared with `optimizer.step(loss)` of part 3.

@@ -235,7 +235,7 @@ class Piped(Side):
         number = os.waitstatus_to_exitcode(found[1])
         number = 128 - number if number > 128 else number  # how a shell, and a sandbox, tells of a signal
         if number >= 0:
-            return "it ended Python"
+            return "it made Python exit"
         name = signal.Signals(-number).name
         return {"SIGKILL": "it was ended by the system: it took too much memory"}.get(
             name, f"it ended Python with {name}: it read or wrote outside of its arrays"

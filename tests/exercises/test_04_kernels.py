@@ -107,7 +107,7 @@ def test_what_is_said_to_be_forbidden_does_not_happen_and_the_rest_is_what_the_f
     (LEAKY.replace("(lo, hi, x, out)", "(x, out)"), "yours takes x, out"),
     (LEAKY.replace("0.1 * x", "tenth * x"), "in `mean = 0.9 * mean + tenth * x[row, k]`: NameError"),
     (LEAKY.replace("for k in range(x.shape[1]):", "k = 0\n        while True:"), "it has not come to an end"),
-    (LEAKY.replace("            out[row, k] = mean", "        return mean"), "in `return mean`: it returns something"),
+    (LEAKY.replace("            out[row, k] = mean", "        return mean"), "in `return mean`: it returns a value"),
     (BUFFER, "compiled, on (50, 700), in `kept[k] ="),
     (FOR_EVER, "compiled, on (50, 700), in `while k < x.shape[1]:`: its loops do not end (with row = 0)"),
     (NOT_COMPILED, "numba cannot compile it: "),

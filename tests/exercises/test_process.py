@@ -157,7 +157,7 @@ def exits():
 
 @only_forked
 @pytest.mark.parametrize(("function", "words"), [
-    (endless, "did not end within 1 s"), (crash, "SIGSEGV"), (leaves, "ended Python"), (huge, "MemoryError"),
+    (endless, "did not end within 1 s"), (crash, "SIGSEGV"), (leaves, "made Python exit"), (huge, "MemoryError"),
     (long, "more than 64 MB"), (exits, "SystemExit"),
 ])  # fmt: skip
 def test_nothing_that_an_answer_does_ends_us(function, words):

@@ -80,7 +80,7 @@ def test_a_card_shows_both_results_and_escapes_what_a_learner_wrote():
 
     assert "<code>&lt;b&gt;</code> is not <code>c</code>" in html and "look &lt;here&gt;" in html
     assert html.count("font-weight:bold") == 2  # the number that differs, on both sides
-    assert "1 of 4 parts are right" in text and "yours:     [1. 5.]" in text and text.endswith("hint: look")
+    assert "parts right: 1 of 4" in text and "yours:     [1. 5.]" in text and text.endswith("hint: look")
 
 
 @pytest.mark.parametrize(

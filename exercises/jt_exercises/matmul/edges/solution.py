@@ -1,5 +1,5 @@
 # %% [markdown]
-# ## 3. Exercise: the edges
+# ## 3. Exercise 06.3: the edges
 #
 # Now sizes that are no multiples of the tile: the last tile is smaller. Plain Python stops where an index is outside.
 # A compiled kernel does not look; it reads and writes what lies behind the array. Take your six loops from above, and

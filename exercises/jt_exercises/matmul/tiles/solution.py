@@ -1,6 +1,8 @@
 # %% [markdown]
-# **Exercise.** Work on a part that fits. Cut `i`, `k` and `j` into tiles of `t`: three outer loops go from tile to
-# tile, three inner loops stay inside. `c` holds zeros at first. For now the sizes are multiples of `t`.
+# ### Exercise 06.2: tiles
+#
+# Work on a part that fits. Cut `i`, `k` and `j` into tiles of `t`: three outer loops go from tile to tile, three inner
+# loops stay inside. `c` holds zeros at first. For now the sizes are multiples of `t`.
 
 # %%
 from jt_exercises import YourTurn, check

@@ -1,5 +1,5 @@
 # %% [markdown]
-# ## 4. Exercise 3: the gradient
+# ## 4. Exercise 09.3: the gradient
 #
 # The *number* of the nearest point has no gradient: if you move a point a little, the number stays the same, or it
 # jumps. A *distance* has one. So a network first chooses points, without a gradient, then *gathers* them, and computes

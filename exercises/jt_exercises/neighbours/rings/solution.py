@@ -1,5 +1,5 @@
 # %% [markdown]
-# ## 5. Exercise 4: do not even look
+# ## 5. Exercise 09.4: do not even look
 #
 # The list saves work, but it still looks at every point. So cut the unit square into `side` by `side` cells, and write
 # down once which points lie in which cell: `neighbours.grid` does that. Now a query can start in its own cell, go on to

@@ -26,7 +26,7 @@ DRAWN = 10
     why="One line too many, and every read goes to memory: that is why fast programs work on tiles that fit.",
 )
 def cliff(answer: Callable[..., Any]) -> str:
-    """Compare a formula with a simulated cache that forgets what was not used for longest."""
+    """Compare a formula with a simulated cache that forgets the least recently used one."""
     sizes = [*product((8, 16, 1), (7, 8, 9, 16, 40, 1, 0), (1, 2, 5)), *_drawn()]
     for cache, lines, passes in sizes:
         right = cache_misses([k for _ in range(passes) for k in range(lines)], cache)

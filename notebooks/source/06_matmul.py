@@ -9,8 +9,8 @@
 # the processor's own, or even in a *register*, one of the few places that it computes with.
 #
 # In this notebook you reorder the loops, cut them into tiles, keep sums in registers, and beat the textbook version by
-# more than ten times on your own machine. **Predict**, **run**, **look**: the check of each
-# of the six exercises says *right*, or what is wrong.
+# more than ten times on your own machine. **Predict**, **run**, **look**: six exercises, and each
+# check says *right*, or what is wrong.
 
 # %%
 import numba

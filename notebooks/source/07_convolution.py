@@ -46,7 +46,7 @@ raced = jt.backends.conv.race(image, weights, padding=1)
 raced
 
 # %% [markdown]
-# **Look.** The longer the bar, the slower. Who is there, and how does each of them do it? Not all of them meet in one
+# **Look.** The longer the bar, the slower. Which are there, and how does each of them do it? Not all meet in one
 # race: some can do small windows only, some pay off for others.
 #
 # | name | how |
@@ -118,7 +118,7 @@ else:
 # ## 6. Which one wins?
 #
 # With `jt.backends.conv.benchmark` the tuner of jt_edu times the algorithms, once for each size, and remembers.
-# **Predict** the winners: who is good at windows of 1 pixel, who at 3 by 3, who with few channels?
+# **Predict** the winners: which is good at windows of 1 pixel, which at 3 by 3, which with few channels?
 
 
 # %%

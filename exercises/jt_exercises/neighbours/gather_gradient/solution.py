@@ -18,8 +18,8 @@
 #
 # Now write the gradient with respect to the points. It is a body, too: `dout`, of shape (queries, k, axes), is the
 # gradient of the output; `in0` and `in1` are the inputs, as before; and you fill `out`, with one row for each point.
-# Your body is also tried with `debug=True`, which runs it in Python and notes who touches which element. That is how it
-# finds a *race*: two rounds of a `prange` that write to the same element, or one that reads what another one writes.
+# Your body is also tried with `debug=True`, which runs it in Python and notes which round touches which element. So
+# it finds a *race*: two rounds of a `prange` that write to the same element, or one that reads what another one writes.
 
 # %%
 from jt_exercises import check

@@ -21,8 +21,8 @@
 # ```
 #
 # Call it as `look(best, out[i], in0[i], in1, in2, in3, cell)`: `in2` and `in3` are the grid, and the cell in row `y`
-# and column `x` has the number `y * side + x`. Whoever looks into every cell is right, but slow. Go ring by ring, and
-# stop as early as you safely can.
+# and column `x` has the number `y * side + x`. A body that looks into every cell is right, but slow. Go ring by ring,
+# and stop as early as you safely can.
 
 # %%
 from jt_exercises import check

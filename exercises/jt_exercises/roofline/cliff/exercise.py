@@ -19,8 +19,8 @@ DRAWN = 10
     "05.5",
     "the cliff",
     hints=(
-        """Play it with a cache of 2 lines: 1 2 1 2 ..., and then 1 2 3 1 2 3 ... Who was thrown out when line 1 is
-        wanted again?""",
+        """Play it with a cache of 2 lines: 1 2 1 2 ..., and then 1 2 3 1 2 3 ... Which line was thrown out when line 1
+        is wanted again?""",
         "There are two cases: all lines fit, or they do not. How many misses has the second pass in each of them?",
     ),
     why="One line too many, and every read goes to memory: that is why fast programs work on tiles that fit.",

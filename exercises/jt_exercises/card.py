@@ -1,8 +1,11 @@
 """Card: what a learner sees after a try: coloured in a notebook, plain text elsewhere.
 
-not right      01.3 backward, in order: paths that join: your backward gives 3, it should be 2
-               1 of 3 parts are right
-               hint 1 of 2: walk through the list from its end
+not right      01.3 backward, in order: paths that join: b = a * 1, y = b +
+    b at 5, 1: `b` hands its gradient on before it is complete
+parts right: 1 of 4
+yours:     [ 3. 15.]
+should be: [ 2. 10.]
+hint 1 of 3: Walk through the list from its end. When a number's turn comes, ...
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ class Card:
 
     def __repr__(self) -> str:
         v = self.verdict
-        rows = [repr(v)] + ([f"{v.right} of {v.of} parts are right"] if v.of > 1 else [])
+        rows = [repr(v)] + ([f"parts right: {v.right} of {v.of}"] if v.of > 1 else [])
         if v.expected is not None:
             rows += [f"yours:     {_short(v.got)}", f"should be: {_short(v.expected)}"]
         return "\n".join([*rows, *(f"{word}: {text}" for word, text in self.beside)])
@@ -38,7 +41,7 @@ class Card:
     def _repr_html_(self) -> str:
         v, colour = self.verdict, COLOURS[self.verdict.passed]
         head = f"<b><span style='color:{colour}'>{MARK[v.passed]}</span> {SAID[v.passed]}</b> · {escape(v.name)}"
-        parts = f" · {v.right} of {v.of} parts" if v.of > 1 else ""
+        parts = f" · parts right: {v.right} of {v.of}" if v.of > 1 else ""
         body = f"<div>{as_html(v.words)}</div>" if v.words else ""
         if v.expected is not None:
             body += (

@@ -1,8 +1,11 @@
 """Verdict: what does a learner read after a try?
 
-    right          2 can_inline: you decide as the framework does, in 9 cases
-    not done yet   2 can_inline
-    not right      2 can_inline: of `sum` and `exp` you say True. A sum is complete only after its loop
+    right          01.3 backward, in order: 4 expressions, one of a thousand
+        steps, and every gradient is the slope
+    not done yet   01.3 backward, in order: a product: hand each number's share
+        to those it came from
+    not right      01.3 backward, in order: paths that join: b = a * 1, y = b +
+        b at 5, 1: `b` hands its gradient on before it is complete
 
 A check takes the learner's answer, raises `RefusedError` where that is not right and `NotDoneError` where there is none
 yet, and returns a sentence for those who are right. Whatever a learner's function raises becomes a verdict, too: the

@@ -7,8 +7,8 @@
 # *loss* (the error) grow? The answer is a *gradient*. Here you build a program that computes it, in 30 lines of plain
 # Python. You first get it wrong, as most people do. Then you find the same parts in the framework.
 #
-# **Predict**, **run**, **look**, as always. In the exercises, replace each `None` with your answer and run the cell
-# again: it says whether you were right and, if not, which case failed.
+# **Predict**, **run**, **look**, as always. In the exercises, replace each `raise YourTurn(...)` with your answer (in
+# section 7, change the list) and run the cell again: it says whether you were right and, if not, which case failed.
 
 # %%
 import math

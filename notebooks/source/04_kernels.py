@@ -8,8 +8,8 @@
 # open one: you read it, step through it, put a mistake into it, make it faster, look at its instructions, and write one
 # of your own.
 #
-# **Predict**, **run**, **look**. There are six exercises; each says *right* when it is, and why where it is not. You
-# cannot break anything: what you write is tried in a process of its own first.
+# **Predict**, **run**, **look**. There are six exercises; each check says *right*, or what is wrong. You cannot break
+# anything: what you write is tried in a process of its own first.
 #
 # ## 1. From a line to its kernel
 #
@@ -53,7 +53,7 @@ predict("04.1b", ..., lambda: [len(explained.kernels), first.source.count("for "
 print(len(explained.kernels), "kernel\n")
 print(first.annotated)
 
-print("\nSix more, for exercise 1:\n")
+print("\nSix more, for exercise 04.1:\n")
 for letter, text in puzzle().items():
     print(letter, text[text.index("def") :], sep="\n")
 
@@ -116,15 +116,15 @@ see.step_kernel((few * weights + 1).abs().sum(1))
 #
 # * The *signature*: the types of all arguments. There are other instructions for float32 than for float64, so each
 #   signature is compiled for itself. Lengths are no part of it.
-# * *nogil*: Python lets one thread at a time work; who works holds a lock, the GIL. A compiled loop needs no Python,
-#   and with `nogil` it gives the lock back while it runs.
+# * *nogil*: Python lets one thread at a time work; the running thread holds a lock, the GIL. A compiled loop needs no
+#   Python, and with `nogil` it gives the lock back while it runs.
 # * *fastmath*: leave to compute in another order than you wrote. Float additions are rounded, so another order gives
 #   other last digits, and without leave a compiler must not change it: each addition waits for the one before.
 #
-# **Predict.** Which of the three kernels below have one signature? (Behind each stand its *key*, a name made of its
-# text and types, and the signature.) While a kernel runs for a tenth of a second or two, how long does another thread
-# of Python stand still, with nogil and without? How many times as fast is a sum whose order is free, and does it give
-# the same number?
+# **Predict.** Which of the three kernels below have the same signature? (Behind each stand its *key*, a name made of
+# its text and types, and the signature.) While a kernel runs for a tenth of a second or two, how long does another
+# thread of Python stand still, with nogil and without? How many times as fast is a sum whose order is free, and does
+# it give the same number?
 
 
 # %%

@@ -8,7 +8,7 @@
 # tell how fast it can be at best, and what would make it faster. In this notebook you draw that plot for the machine in
 # front of you, place kernels on it, and learn to measure so that the figures can be believed.
 #
-# **Predict**, **run**, **look**. There are six exercises; each says *right* when it is, and why where it is not.
+# **Predict**, **run**, **look**. There are six exercises; each check says *right*, or what is wrong.
 
 # %%
 import time

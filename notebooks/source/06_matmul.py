@@ -9,8 +9,8 @@
 # the processor's own, or even in a *register*, one of the few places that it computes with.
 #
 # In this notebook you reorder the loops, cut them into tiles, keep sums in registers, and beat the textbook version by
-# more than ten times on your own machine. **Predict**, **run**, **look**: each of six exercises says *right* when it
-# is.
+# more than ten times on your own machine. **Predict**, **run**, **look**: six exercises, and each
+# check says *right*, or what is wrong.
 
 # %%
 import numba
@@ -113,7 +113,8 @@ print("\nthe same numbers:", np.allclose(c, (x @ y).numpy(), atol=1e-3))
 # %% [markdown]
 # **Look.** Small tiles fit everywhere, but their rows are too short for the loop around them to pay. And a kernel of
 # BLAS, which jt_edu calls, is faster still: it copies tiles so that they lie in the order of their use, and keeps
-# blocks of sums in vector registers, written for the very processor. It is your exercises 2, 4 and 6 at once.
+# blocks of sums in vector registers, written for the very processor. It is your exercises 06.2, 06.4 and 06.6 at
+# once.
 #
 # ## 7. Break it
 #

@@ -9,8 +9,7 @@
 # fastest.
 #
 # In this notebook you write all of them, watch them race, and build the thing that picks one: a tuner. **Predict**,
-# **run**, **look**. There are six exercises; each says *right* when it is, and why where it is not. A try that fails
-# opens a hint.
+# **run**, **look**. There are six exercises; each check says *right*, or what is wrong. A try that fails opens a hint.
 
 # %%
 import time
@@ -47,7 +46,7 @@ raced = jt.backends.conv.race(image, weights, padding=1)
 raced
 
 # %% [markdown]
-# **Look.** The longer the bar, the slower. Who is there, and how does each of them do it? Not all of them meet in one
+# **Look.** The longer the bar, the slower. Which are there, and how does each of them do it? Not all meet in one
 # race: some can do small windows only, some pay off for others.
 #
 # | name | how |
@@ -56,15 +55,15 @@ raced
 # | *panels* | a product of matrices: windows are written out side by side, in *panels* that fit into the cache |
 # | *shifted* | the same product, with no window written out: each pixel of the window reads the same rows, *shifted* |
 # | *pointwise* | windows of 1 by 1: weights times image, with nothing to write out (see part 6) |
-# | *winograd2*, *winograd4* | fewer multiplications, for blocks of 2 by 2 or 4 by 4 places: exercises 2 and 4 |
-# | *fourier* | by Fourier transform: exercise 3 |
+# | *winograd2*, *winograd4* | fewer multiplications, for blocks of 2 by 2 or 4 by 4 places: exercises 07.2 and 07.4 |
+# | *fourier* | by Fourier transform: exercise 07.3 |
 #
 # You will see what memory these need, and why *winograd4*, though not *winograd2*, has a larger error than the sum
 # itself. (Operations per second, GFLOP/s, are those of the sum as written. So they may be more than the processor can
 # do: with Winograd most of them were never done. And the *estimates* are what jt_edu chooses by when it does not
 # measure: part 9.)
 #
-# ## 2. Exercise 1: im2col, without moving a number
+# ## 2. im2col, without moving a number
 #
 # First a look at the windows themselves, over a small image. Point at a number of the result, or move there with the
 # arrows: what it sees has a frame, and its sum is written out. **Predict**: with `stride=2`, and with `dilation=2`,
@@ -121,7 +120,7 @@ else:
 # ## 6. Which one wins?
 #
 # With `jt.backends.conv.benchmark` the tuner of jt_edu times the algorithms, once for each size, and remembers.
-# **Predict** the winners: who is good at windows of 1 pixel, who at 3 by 3, who with few channels?
+# **Predict** the winners: which is good at windows of 1 pixel, which at 3 by 3, which with few channels?
 
 
 # %%
@@ -154,8 +153,8 @@ for kernel in (1, 3, 5):
 # %% [markdown]
 # ## 9. What measuring costs
 #
-# A tuner pays once for each size. **Predict**: a training whose images have another size in each step, is it faster or
-# slower with `benchmark`? Below, eight sizes are new, and then they come again: first chosen by an estimate, as
+# A tuner pays once for each size. **Predict**: if image sizes change at every step, is training faster or slower with
+# `benchmark`? Below, eight sizes are new, and then they come again: first chosen by an estimate, as
 # `benchmark=False` does, then by measuring.
 
 # %%

@@ -47,7 +47,7 @@ neighbours.film(cloud(20).numpy(), k=4)
 # %% [markdown]
 # **Look.** Early. The tenth point gets into the list only if it is one of the four nearest of the first ten, which
 # happens in 4 of 10 cases. The thousandth gets in in 4 of 1,000. So in a large cloud almost every point needs just one
-# comparison, with the last point in the list. Exercise 2 builds on that.
+# comparison, with the last point in the list. Exercise 09.2 builds on that.
 #
 # ## 2. An operator is a text
 #

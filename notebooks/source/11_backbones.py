@@ -8,8 +8,7 @@
 # that most backbones are made of, read a stranger's weights, fold one layer into another, and teach a trained network a
 # new question with ten images. At the end the places of a photograph look at each other: that is attention.
 #
-# As always: **predict**, **run**, **look**. There are five exercises; each says *right* when it is, and why where it is
-# not.
+# As always: **predict**, **run**, **look**. There are five exercises; each check says *right*, or what is wrong.
 #
 # ## 1. Two photographs go through a backbone
 #

@@ -136,9 +136,9 @@ for layers in (1, 2, 4, 8, 16):
     print(f"{16 // layers:>2} buckets of {layers:>2} layers: {early:4.0f} us; each waited for at once: {late:4.0f} us")
 
 # %% [markdown]
-# **Look.** The backward pass alone takes 16 · 60 = 960 µs; the rest is waiting. Who waits for each bucket at once pays
-# for each, so one large one is best. Who goes on pays for the last one only, which is short when buckets are small.
-# Messages of these clocks do not hinder each other. On a real wire they do: so DistributedDataParallel of
+# **Look.** The backward pass alone takes 16 · 60 = 960 µs; the rest is waiting. A program that waits for each bucket at
+# once pays for each, so one large one is best. One that goes on pays for the last one only, which is short when buckets
+# are small. Messages of these clocks do not hinder each other. On a real wire they do: so DistributedDataParallel of
 # `jt.distributed`, which does all of this for a module, fills buckets of 25 MB, the first of 1 MB.
 #
 # ## 4. Take it away

@@ -16,7 +16,7 @@ CARD = ".jp-OutputArea-output [role=status]"
 
 
 def test_an_answer_is_tried_wrong_then_endless_then_right_and_the_board_knows(open_page, artefacts):
-    master = next(m for m in masters() if m.number == "01.3")
+    master = masters()["01.3"]
     solved = master.solved.partition("# %%\n")[2]
     wrong = next(w for w in master.wrong() if w.name == "overwrites").text.partition("# %%\n")[2]
     endless = solved.replace("    y.grad = 1.0\n", "    while True:\n        y.grad = 1.0\n")

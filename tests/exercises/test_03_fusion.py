@@ -12,9 +12,9 @@ from jt_exercises.fusion.cases import two_numbers
 from jt_exercises.fusion.cycles.exercise import AGAIN, DIAMOND, cycle_of, graphs
 from jt_exercises.seed import seeded
 from jt_exercises.verdict import RefusedError
-from tests.story.test_course_answers import open_guesses, run, verdicts
+from tests.story.test_course_answers import untouched
 
-MASTERS = {master.number: master for master in masters()}
+MASTERS = masters()
 
 
 @pytest.mark.parametrize("number", [f"03.{k}" for k in range(1, 7)])
@@ -50,19 +50,11 @@ def test_a_cycle_is_found_and_named_and_the_graphs_hold_enough_of_them():
 
 
 def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
-    said = run("03_fusion", {})
+    said = untouched("03_fusion")
 
-    assert verdicts(said) == {"right": 0, "not right": 0, "not done yet": 6, "another shape": 0}, said
-    assert open_guesses(said) == ["03.0", "03.3b"]
     moved, longer = map(float, re.search(r"([\d.]+) times the bytes, ([\d.]+) times the time", said).groups())
     assert moved == 3.0
     assert longer > 1.5  # a third of the time, where nothing else needs the memory
     assert float(re.search(r"in one loop it takes ([\d.]+) times as long", said)[1]) > 1.2
     assert re.search(r"alone +1 kernel\(s\), 128 MB moved, 64 MB new", said)
     assert re.search(r"watched +1 kernel\(s\), 192 MB moved, 128 MB new", said)
-
-
-def test_the_notebook_says_right_to_right_answers():
-    said = run("03_fusion", {}, solved=True)
-
-    assert verdicts(said) == {"right": 6, "not right": 0, "not done yet": 0, "another shape": 0}, said

@@ -12,7 +12,7 @@ from jt_edu.lens.kernel_edit import Edit, find
 from jt_exercises import exercise, kernels
 from jt_exercises.kernels import machine
 from jt_exercises.process import COPY
-from tests.story.test_course_answers import open_guesses, run, verdicts
+from tests.story.test_course_answers import run, untouched
 
 LEAKY = """
 def kernel(lo, hi, x, out):
@@ -107,7 +107,7 @@ def test_what_is_said_to_be_forbidden_does_not_happen_and_the_rest_is_what_the_f
     (LEAKY.replace("(lo, hi, x, out)", "(x, out)"), "yours takes x, out"),
     (LEAKY.replace("0.1 * x", "tenth * x"), "in `mean = 0.9 * mean + tenth * x[row, k]`: NameError"),
     (LEAKY.replace("for k in range(x.shape[1]):", "k = 0\n        while True:"), "it has not come to an end"),
-    (LEAKY.replace("            out[row, k] = mean", "        return mean"), "in `return mean`: it returns something"),
+    (LEAKY.replace("            out[row, k] = mean", "        return mean"), "in `return mean`: it returns a value"),
     (BUFFER, "compiled, on (50, 700), in `kept[k] ="),
     (FOR_EVER, "compiled, on (50, 700), in `while k < x.shape[1]:`: its loops do not end (with row = 0)"),
     (NOT_COMPILED, "numba cannot compile it: "),
@@ -165,18 +165,15 @@ def test_a_loop_of_this_machine_has_fewer_instructions_with_at_than_without():
     assert kernels.signature(kernel).startswith("int64, int64, float32, float32, array(float32, 1d, C)")
 
 
-def test_the_notebook_says_right_to_right_answers():
+def test_the_notebook_with_right_answers_measures_what_it_claims():
     said = run("04_kernels", {}, solved=True)
 
-    assert verdicts(said) == {"right": 6, "not right": 0, "not done yet": 0, "another shape": 0}, said
     assert len(re.findall(r"instructions,\s+which compute with \d+ numbers", said)) == 2
 
 
 def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
-    said = run("04_kernels", {})
+    said = untouched("04_kernels")
 
-    assert verdicts(said) == {"right": 0, "not right": 0, "not done yet": 6, "another shape": 0}, said
-    assert open_guesses(said) == ["04.1b"]
     assert "\n1 kernel\n" in said
     assert "out1[at(i0)] = t3" in said  # `scaled` is held, so it is stored
     assert float(re.search(r"as plain Python it takes ([\d,.]+) times as long", said)[1].replace(",", "")) > 10

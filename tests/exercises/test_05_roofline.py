@@ -9,7 +9,7 @@ from jt_exercises.exercise import find
 from jt_exercises.roofline import caches
 from jt_exercises.roofline.worlds import World, cache_misses
 from jt_exercises.timing import least, ratio
-from tests.story.test_course_answers import open_guesses, run, verdicts
+from tests.story.test_course_answers import untouched
 
 
 def ridge(intensity, bandwidth, peak):
@@ -87,18 +87,9 @@ def test_the_least_of_many_runs_and_a_quotient_in_turns_are_the_truth_on_a_distu
     assert ratio(world.work(3.0), world.work(1.0), clock=world.clock) == pytest.approx(3.0, rel=0.03)
 
 
-def test_the_notebook_says_right_to_right_answers():
-    said = run("05_roofline", {"    x + y  # <--": "    (x + y).sync()"}, solved=True)
-
-    assert verdicts(said) == {"right": 6, "not right": 0, "not done yet": 0, "another shape": 0}, said
-    assert "impossible" not in said
-
-
 def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
-    said = run("05_roofline", {})
+    said = untouched("05_roofline")
 
-    assert verdicts(said) == {"right": 0, "not right": 0, "not done yet": 6, "another shape": 0}, said
-    assert open_guesses(said) == ["05.1b"]
     assert float(re.search(r"fewer than ([\d.]+) operations per byte", said)[1]) > 1
     assert float(re.search(r"with \d+ kB it is ([\d.]+) times as fast as from memory", said)[1]) > 1.5
     assert len(re.findall(r"M  float\d\d .*%$", said, re.MULTILINE)) == 8

@@ -11,7 +11,7 @@ from jt_exercises import matmul
 from jt_exercises.exercise import find
 from jt_exercises.matmul.memory import watch
 from jt_exercises.verdict import NotDoneError, RefusedError
-from tests.story.test_course_answers import open_guesses, run, untouched, verdicts
+from tests.story.test_course_answers import untouched
 
 
 def test_a_watched_matrix_counts_numbers_and_not_views():
@@ -89,18 +89,9 @@ def test_what_numba_compiled_already_is_judged_like_plain_python():
     assert found.passed, found
 
 
-def test_the_notebook_says_right_to_right_answers():
-    said = run("06_matmul", {"c[i, j] = total": "c[i, j] += total"}, solved=True)
-
-    assert verdicts(said) == {"right": 6, "not right": 0, "not done yet": 0, "another shape": 0}, said
-    assert re.findall(r"n = (\d+) +as a @ b", said) == ["8", "16", "17", "40"]
-
-
 def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
     said = untouched("06_matmul")
 
-    assert verdicts(said) == {"right": 0, "not right": 0, "not done yet": 6, "another shape": 0}, said
-    assert open_guesses(said) == ["06.1b"]
     assert all(float(times) > 1.3 for times in re.findall(r"takes ([\d.]+) times as long", said)), said
     relative = {
         name: float(times) for name, times in re.findall(r"^(.+?) +([\d.]+) times the best", said, re.MULTILINE)

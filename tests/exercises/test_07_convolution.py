@@ -14,9 +14,9 @@ from jt_exercises.convolution.float16.exercise import error_in_half, in_half
 from jt_exercises.convolution.problems import ALGORITHMS, Problem, fastest, seconds, suits
 from jt_exercises.convolution.sums import correlate
 from jt_exercises.exercise import find
-from tests.story.test_course_answers import open_guesses, run, verdicts
+from tests.story.test_course_answers import run, untouched
 
-MASTERS = {master.number: master for master in masters()}
+MASTERS = masters()
 FFT = MASTERS["07.3"].solved.partition("    spectrum")[2].partition("\n\n\ncheck")[0]
 HALF = MASTERS["07.4"].solved.partition("    d, g = d.")[2].partition("\n\n\ncheck")[0]
 ALSO = [  # of which exercise, and what is written instead of what; no less right
@@ -111,10 +111,9 @@ def test_products_of_numbers_are_counted_and_constants_are_free():
     assert [name for name in vars(a) if not name.startswith("_")] == []  # its value is shown to nobody
 
 
-def test_the_notebook_says_right_to_right_answers():
+def test_the_notebook_with_right_answers_measures_what_it_claims():
     said = run("07_convolution", {}, solved=True)
 
-    assert verdicts(said) == {"right": 6, "not right": 0, "not done yet": 0, "another shape": 0}, said
     assert "the same numbers: True" in said
     spelled = float(re.search(r"all columns at once.* ([\d.]+) MB, columns and result", said)[1])
     built_in = float(re.search(r"panels.* ([\d.]+) MB, workspace and result", said)[1])
@@ -122,10 +121,8 @@ def test_the_notebook_says_right_to_right_answers():
 
 
 def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
-    said = run("07_convolution", {})
+    said = untouched("07_convolution")
 
-    assert verdicts(said) == {"right": 0, "not right": 0, "not done yet": 6, "another shape": 0}, said
-    assert open_guesses(said) == ["07.2b"]
     assert "your turn: return one reindex of the image, in `columns`" in said
     rows = re.findall(r"^\d by \d window +(.+)$", said, re.MULTILINE)
     assert len(rows) == 3

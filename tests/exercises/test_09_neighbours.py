@@ -7,14 +7,14 @@ import pytest
 
 import jt_edu as jt
 from jt_exercises import neighbours
-from jt_exercises.author.masters import Master
+from jt_exercises.author.masters import masters
 from jt_exercises.author.validate import one_verdict
-from jt_exercises.exercise import find, of_room
+from jt_exercises.exercise import find
 from jt_exercises.neighbours.cases import cloud, nearest
 from tests.house.test_notebooks import FOLDER
-from tests.story.test_course_answers import open_guesses, run, untouched, verdicts
+from tests.story.test_course_answers import run, untouched
 
-MASTERS = {e.number: Master(e.number, e.folder) for e in of_room("09")}
+MASTERS = masters()
 TEXTS = "09.1", "09.2", "09.3", "09.4"
 ALSO = [  # of which exercise, and what is written instead of what; no less right
     ("09.1", "(in0[i, a] - in1[j, a]) ** 2", "@in0(i, a) ** 2 - 2 * @in0(i, a) * @in1(j, a) + @in1(j, a) ** 2"),
@@ -81,10 +81,9 @@ def test_a_grid_holds_each_point_once_and_in_its_cell():
         assert np.array_equal((inside * 4).astype(int), np.full_like(inside, [cell // 4, cell % 4], dtype=int))
 
 
-def test_the_notebook_says_right_to_right_answers():
+def test_the_notebook_with_right_answers_measures_what_it_claims():
     said = run("09_neighbours", {}, solved=True)
 
-    assert verdicts(said) == {"right": 5, "not right": 0, "not done yet": 0, "another shape": 0}, said
     assert "the same as jt.knn: True" in said
     assert "1 thread: 0 of 2000 rows are wrong" in said
     assert "nobody complains" in said
@@ -95,8 +94,6 @@ def test_the_notebook_says_right_to_right_answers():
 def test_the_notebook_runs_with_nothing_filled_in_and_its_network_needs_neighbours():
     said = untouched("09_neighbours")
 
-    assert verdicts(said) == {"right": 0, "not right": 0, "not done yet": 5, "another shape": 0}, said
-    assert open_guesses(said) == ["09.7"]
     assert "index 5 in line 4 of the body" in said
     alone, eight = (int(share) for share in re.findall(r"(\d+)% of the new clouds", said))
     assert eight > alone + 10

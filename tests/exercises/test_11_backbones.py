@@ -9,7 +9,7 @@ import jt_edu as jt
 from jt_edu.data.image import read_png
 from jt_exercises import backbones
 from jt_exercises.backbones.foreign import foreign
-from tests.story.test_course_answers import open_guesses, run, verdicts
+from tests.story.test_course_answers import run, untouched
 
 
 def test_a_file_of_theirs_lacks_our_counters_and_has_something_that_nobody_asked_for():
@@ -41,10 +41,9 @@ def test_maps_of_one_number_are_a_picture_too():
     assert backbones.browse({"flat": {"conv1": jt.zeros(2, 3, 4).numpy()}}).html.count("<img") == 2
 
 
-def test_the_notebook_says_right_to_right_answers():
+def test_the_notebook_with_right_answers_measures_what_it_claims():
     said = run("11_backbones", {}, solved=True)
 
-    assert verdicts(said) == {"right": 5, "not right": 0, "not done yet": 0, "another shape": 0}, said
     assert float(re.search(r"the scores differ by ([\d.e-]+) at most", said)[1]) < 1e-3
     apart, together = re.findall(r"(\d+) nodes, +(\d+) kernels", said)
     assert int(together[0]) < int(apart[0]) * 2 / 3
@@ -57,10 +56,8 @@ def test_the_notebook_says_right_to_right_answers():
 
 
 def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
-    said = run("11_backbones", {})
+    said = untouched("11_backbones")
 
-    assert verdicts(said) == {"right": 0, "not right": 0, "not done yet": 5, "another shape": 0}, said
-    assert open_guesses(said) == ["11.1b", "11.11"]
     assert "runs: (2, 64, 24, 32) -> (2, 64, 24, 32)" in said
     plain, around = (float(n) for n in re.findall(r"the first layer's gradient is ([\d.e+-]+) of", said))
     assert plain < 1e-6 and around > 1e-2

@@ -7,7 +7,7 @@ import pytest
 from jt_exercises.author.masters import GAP, Master, MasterError, expanded, masters
 from jt_exercises.author.validate import findings
 
-MASTERS = {master.number: master for master in masters()}
+MASTERS = masters()
 
 
 @pytest.mark.parametrize("number", MASTERS)

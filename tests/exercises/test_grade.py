@@ -22,6 +22,7 @@ from jt_exercises.grade.__main__ import main
 from jt_exercises.grade.handed_in import Submission, handed_in
 from jt_exercises.grade.program import UnreadableError, program, read, statements, tasks
 from jt_exercises.process import COPY
+from tests.patience import until
 
 NAME = "01_autograd_by_hand"
 NAMES = [path.stem for path in sorted(notebooks().glob("[0-9]*.ipynb"))]
@@ -73,7 +74,7 @@ def test_a_notebook_asks_for_the_exercises_of_its_number_and_binds_their_answers
 
 
 def test_every_exercise_of_an_author_is_asked_for_by_a_notebook():
-    assert {t.number for name in NAMES for t in tasks(batch.course(name))} == {m.number for m in masters()}
+    assert {t.number for name in NAMES for t in tasks(batch.course(name))} == set(masters())
 
 
 def test_of_a_cell_what_only_ipython_understands_is_left_out_and_questions_in_comments_are_not():
@@ -89,16 +90,27 @@ def test_of_a_submission_only_the_answers_are_taken_and_what_they_need():
 
     text = program(course(), came, "01.3")
 
-    assert "before.grad += their_slope(node.grad) * local" in text and "def their_slope" in text
+    assert "before.grad += slope(node.grad) * local" in text and "def slope" in text
     assert "hello" not in text and "jt = None" not in text and "check(" not in text
     assert text.rstrip().endswith("answers = (backward,)")
 
 
-def test_a_helper_that_is_called_like_something_of_the_course_gets_another_name():
+def test_helpers_are_seen_by_answers_alone():
     cells = {"a": "def least(x):\n    return x", "b": 'def f(x):\n    raise YourTurn("")\n\n\ncheck("01.3", f)'}
     came = {**cells, "b": "def least(x):\n    return -x\n\n\ndef f(x):\n    return least(x)"}
 
-    assert "return their_least(x)" in program(cells, came, "01.3")
+    text = program(cells, came, "01.3")
+    space = {}
+
+    def take(text, names):
+        own = {**space}
+        exec(text, own)  # noqa: S102 - as child.py does it
+        space.update({name: own[name] for name in names})
+
+    space["take"] = take
+    exec(text, space)  # noqa: S102
+    assert space["f"](3) == -3
+    assert "least" not in space
 
 
 def test_an_answer_that_moved_to_another_cell_is_found_and_the_last_one_counts():
@@ -128,7 +140,7 @@ def test_a_cell_that_is_no_python_is_told_and_others_are_read_all_the_same():
         (b"PK\x03\x04", "is no notebook"),
         (as_bytes({"a": f"x = {'-' * 100_000}1"}), "no Python"),
         (as_bytes({"a": f"x = {'1 + ' * 20_000}1"}), "no Python"),
-        (as_bytes({"a": "x = 1\n" * 6_000}), "more than 5,000 statements"),
+        (as_bytes({"a": "x = 1\n" * 6_000}), "more than 2,000 statements"),
         (as_bytes({"a": "#" * (2 << 20)}), "more than 1 MB of Python"),
         (as_bytes({"a": "\n" * 900_000}), ""),
     ],
@@ -253,24 +265,28 @@ def test_a_batch_that_was_stopped_goes_on_with_the_same_scores_and_leaves_no_pro
     for path in (tmp_path / "grades" / "state").iterdir():
         path.unlink()
     command = [sys.executable, "-m", "jt_exercises.grade", str(tmp_path), "--only", "01", "--seed", "5"]
-    process = subprocess.Popen([*command, "--seconds", "20"], stderr=subprocess.DEVNULL, start_new_session=True)
+    (tmp_path / "temporary").mkdir()
+    process = subprocess.Popen(
+        [*command, "--seconds", "20"], stderr=subprocess.DEVNULL, start_new_session=True,
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+    )  # fmt: skip
     while not (done := list((tmp_path / "grades" / "state").glob("*.json"))) and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
 
     assert process.wait(60) == 130
     assert 0 < len(done) < 4
-    assert not [p for p in Path("/proc").glob("[0-9]*") if "jt_exercises.child" in _command(p)]
+    until(lambda: not [p for p in Path("/proc").glob("[0-9]*") if str(tmp_path).encode() in _environment(p)])
     kept = {path: path.stat().st_mtime_ns for path in done}
     assert rows_as_csv(graded(tmp_path, jobs=2).rows) == whole
     assert {path: path.stat().st_mtime_ns for path in done} == kept  # they were not graded again
 
 
-def _command(process):
+def _environment(process):
     try:
-        return (process / "cmdline").read_text()
+        return (process / "environ").read_bytes()
     except OSError:
-        return ""
+        return b""
 
 
 def test_another_seed_gives_other_cases(tmp_path):

@@ -9,7 +9,7 @@ from jt_exercises.author.masters import masters
 from jt_exercises.author.mutants import mutants
 from jt_exercises.author.validate import KILLED, gaps, tried_mutants
 
-MASTERS = {master.number: master for master in masters()}
+MASTERS = masters()
 
 
 @pytest.mark.parametrize("number", [n for n, master in MASTERS.items() if any(gaps(master))])

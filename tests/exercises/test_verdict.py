@@ -28,7 +28,7 @@ def test_who_forgot_a_return_is_told():
 
 
 def test_a_long_verdict_is_broken_between_words_and_loses_none():
-    words = "10 are asked for. " * 12 + "It asked about\n    a = " + "Value(...), " * 9 + "\n" + "x" * 100
+    words = "10 are asked for. " * 12 + "You were asked about\n    a = " + "Value(...), " * 9 + "\n" + "x" * 100
 
     rows = repr(Verdict("5 ten times as fast", False, words)).split("\n")
 

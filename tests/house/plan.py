@@ -127,6 +127,8 @@ DOORS_WITHOUT_A_FOLDER = ("autograd", "nn.functional", "nn.init")  # they only h
 # Rooms for people who extend jt_edu: their public names have docstrings, but need no example.
 WORKSHOPS = ("jt_edu.backends", "jt_edu.codegen")
 
+BEGIN_WITH_A_CELL = ("solution.py",)  # of an exercise: cells of a notebook, whose first one is the statement
+
 MAY_PRINT = {
     "__main__", "lab", "run", "test.test_resnet",  # modules that are programs
     "benchmark.compare",  # Compare.print()

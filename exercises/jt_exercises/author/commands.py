@@ -52,10 +52,8 @@ def {name}(answer: Callable[..., Any]) -> str:
             raise RefusedError("each number is multiplied by itself, and the products are added", mine, right)
     return "right for no number, for one, and for several"
 '''
-SOLUTION = '''"""{number}: what is asked, what a learner gets, and a solution."""
-
-# %% [markdown]
-# ## 9. Exercise 6: a short title
+SOLUTION = '''# %% [markdown]
+# ## 9. Exercise {number}: a short title
 #
 # What is to be written, and what may be used for it.
 
@@ -102,7 +100,7 @@ def new(number: str, name: str) -> int:
     if not name.isidentifier():
         return _say(f"{name!r} is no name of a folder and a function of Python")
     folder = HOME / ROOMS[notebook] / name
-    if number in {m.number for m in masters()}:
+    if number in masters():
         return _say(f"there is an exercise {number} already")
     if folder.exists():
         return _say(f"there is a folder {folder} already")
@@ -117,7 +115,7 @@ def new(number: str, name: str) -> int:
 
 def validate(numbers: Sequence[str]) -> int:
     """Say of each exercise what does not hold, and how many mutants of its solution its check notices."""
-    known = {m.number: m for m in masters()}
+    known = masters()
     if unknown := [n for n in numbers if n not in known]:
         return _say(f"there is no exercise {', '.join(unknown)}. There are: {', '.join(known)}")
     bad = 0
@@ -146,7 +144,7 @@ def build_solutions(folder: Path) -> int:
 def unused() -> int:
     """Name exercises that are in no notebook."""
     sources = "".join(path.read_text(encoding="utf-8") for path in (CHECKOUT / "source").glob("*.py"))
-    lost = [m.number for m in masters() if f"# %% exercise {m.number}\n" not in sources]
+    lost = [number for number in masters() if f"# %% exercise {number}\n" not in sources]
     return _say(f"in no notebook: {', '.join(lost)}") if lost else 0
 
 

@@ -1,7 +1,7 @@
 """Masters: one text holds the statement of an exercise, its gap and its solution.
 
     # %% [markdown]
-    # ## 3. Exercise: backward, in order ...
+    # ## 3. Exercise 01.3: backward, in order ...
     # %%
     def backward(y, order):
         # BEGIN SOLUTION hand each number's share to those it came from
@@ -49,8 +49,7 @@ class Master:
     @property
     def text(self) -> str:
         """The statement, the gap and the solution."""
-        text = (self.folder / "solution.py").read_text(encoding="utf-8")
-        return text[max(0, text.find("# %%")) :]
+        return (self.folder / "solution.py").read_text(encoding="utf-8")
 
     def _with(self, gap: Callable[[re.Match[str]], str]) -> str:
         found = GAP.sub(gap, self.text)
@@ -90,9 +89,9 @@ class Master:
         return found
 
 
-def masters() -> list[Master]:
-    """Of every exercise, in order."""
-    return [Master(e.number, e.folder) for notebook in ROOMS for e in of_room(notebook)]
+def masters() -> dict[str, Master]:
+    """Of every exercise by its number, in order."""
+    return {e.number: Master(e.number, e.folder) for notebook in ROOMS for e in of_room(notebook)}
 
 
 def expanded(source: str, solved: bool = False) -> str:
@@ -100,7 +99,7 @@ def expanded(source: str, solved: bool = False) -> str:
 
     Its statement goes on in the cell of text before it.
     """
-    known = {master.number: master for master in masters()}
+    known = masters()
 
     def cells(at: re.Match[str]) -> str:
         if at[2] not in known:

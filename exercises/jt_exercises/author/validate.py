@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,13 +44,18 @@ def verdicts(number: str, text: str, here: bool = True, **more: Any) -> tuple[li
             raise ValueError(f"the cell of {number} calls check({asked!r}, ...)")
         found.append(replace(find(number), **more).verdict(*answers, here=here))
 
-    own = re.sub(r"^from jt_exercises import .*\n", "", text, flags=re.MULTILINE)
-    space = {"__name__": "answers", "check": check, "solved": lambda *_: False, "YourTurn": YourTurn}
     try:
-        exec(compile(own, f"the answers to {number}", "exec"), space)  # noqa: S102 - a master is Python of ours
+        _run(number, text, check)
     except Exception as error:  # noqa: BLE001 - a mutant may raise whatever there is
         return found, error
     return found, None
+
+
+def _run(number: str, text: str, check: Callable[..., None]) -> None:
+    """Run a learner's cells; they hand their answers to `check`."""
+    own = re.sub(r"^from jt_exercises import .*\n", "", text, flags=re.MULTILINE)
+    space = {"__name__": "answers", "check": check, "solved": lambda *_: False, "YourTurn": YourTurn}
+    exec(compile(own, f"the answers to {number}", "exec"), space)  # noqa: S102 - a master is Python of ours
 
 
 @dataclass(frozen=True)
@@ -100,8 +105,8 @@ def findings(master: Master) -> Iterator[str]:
     exercise = find(master.number)
     if re.search(r"np\.random\.(?!Generator)", (exercise.folder / "exercise.py").read_text(encoding="utf-8")):
         yield "its cases are drawn by np.random; `random` of jt_exercises.seed can be secret"
-    if not exercise.hints or not exercise.why or exercise.points < 1:
-        yield "it needs a hint, a reason why, and at least a point"
+    if len(exercise.hints) < 2 or not exercise.why or exercise.points < 1:
+        yield "it needs two hints, a reason why, and at least a point"
     yield from _solution(master)
     yield from _stub(master)
     yield from _mistakes(master)
@@ -150,9 +155,7 @@ def _mistakes(master: Master) -> Iterator[str]:
 
 def _odd(master: Master) -> Iterator[str]:
     handed = list[tuple[Any, ...]]()
-    space = {"check": lambda _, *answers: handed.append(answers), "solved": lambda *_: False, "YourTurn": YourTurn}
-    own = re.sub(r"^from jt_exercises import .*\n", "", master.stub, flags=re.MULTILINE)
-    exec(compile(own, f"the answers to {master.number}", "exec"), space)  # noqa: S102
+    _run(master.number, master.stub, lambda _, *answers: handed.append(answers))
     for answer in ODD:
         found = find(master.number).verdict(*[answer for _ in handed[0]], here=True)
         if found.passed or (found.passed is False and not found.words):

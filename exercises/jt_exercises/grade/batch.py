@@ -265,7 +265,7 @@ def solutions(name: str) -> Cells | None:
         from jt_exercises.author.masters import masters  # noqa: PLC0415 - a learner's package has none
     except ImportError:
         return None
-    texts = {m.number: m.solved for m in masters()}
+    texts = {number: master.solved for number, master in masters().items()}
     return {**course(name), **{task.cell: texts[task.number] for task in tasks(course(name))}}
 
 

@@ -88,7 +88,7 @@ def as_feedback(batch: Batch, learner: str, own: Sequence[Row]) -> str:
 
 def _line(row: Row) -> str:
     o, passed = row.outcome, PASSED.get(row.outcome.status, False)
-    parts = f"; {o.right} of {o.of} parts are right" if o.of > 1 and o.right < o.of else ""
+    parts = f"; parts right: {o.right} of {o.of}" if o.of > 1 and o.right < o.of else ""
     said = f"<b><span style='color:{COLOURS[passed]}'>{MARK[passed]}</span> {o.status}</b>{parts}"
     words = f"<br>{as_html(o.words)}" if o.words and o.status != "not handed in" else ""
     title = f"{row.number} {escape(row.title)}"

@@ -1,8 +1,8 @@
 """Table: how does a class look, on a screen and in a spreadsheet?
 
-03_fusion    1     2     3     4     5     6     points
-ada          1     1     1     1     1     1     11 of 11
-bob          1     0     -     1     3/7   !     4.9 of 11     1 is right, 3/7 in part, 0 wrong, - empty, ! see words
+03_fusion   1     2     3     4     5     6     points
+ada         1     1     1     1     1     1     12 of 12
+bob         1     0     -     1     3/7   !     3.86 of 12     1 is right, 3/7 in part, 0 wrong, - empty, ! see words
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def _seen(kernel: Callable[..., Any], lo: int, hi: int, arguments: Mapping[str, 
             raise RefusedError(words) from error
         raise
     if answer is not None:
-        raise RefusedError("it returns something, and nobody takes that. What counts is what it writes")
+        raise RefusedError("it returns a value that nothing uses. What counts is what it writes")
     return seen
 
 

@@ -85,7 +85,7 @@ def film(orders: Mapping[str, Callable[..., Any]]) -> Film:
 
 
 def _take(seen: Watched) -> Take:
-    """Follow a small cache that forgets what was not used for longest."""
+    """Follow a small cache that forgets the least recently used one."""
     came: dict[Line, list[tuple[int, int]]] = {}
     kept: OrderedDict[Line, int] = OrderedDict()
     misses, count = [], 0

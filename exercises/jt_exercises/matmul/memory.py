@@ -137,7 +137,7 @@ class Watched:
         return sum(name in of and how == written for name, _, how in self.log)
 
     def misses(self, width: int, lines: int) -> int:
-        """How many accesses find their line not in the cache, which forgets what was not used for longest."""
+        """How many accesses find their line not in the cache, which forgets the least recently used one."""
         return cache_misses((place // width * 3 + MATRICES.index(name) for name, place, _ in self.log), lines)
 
 

@@ -6,7 +6,7 @@
     world.clock()               what it says now
 
 Nothing waits: the clock of a world goes on only when something runs. How long it compiles has nothing to do with how
-long the work takes, so first calls tell nothing. `cache_misses` is a cache that forgets what was not used for longest.
+long the work takes, so first calls tell nothing. `cache_misses` is a cache that forgets the least recently used one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""01.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 3. Exercise: backward, in order
+# ## 3. Exercise 01.3: backward, in order
 #
 # Fill in `backward`. `order` holds `y` and every number that `y` was made from, each after its inputs. So the *last*
 # one is `y` itself. (`made_before` uses a stack, because Python would stop a recursion that is 10,000 calls deep.)

@@ -1,7 +1,5 @@
-"""01.9: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 9. Exercise: backwards through batch norm, name by name
+# ## 9. Exercise 01.9: backwards through batch norm, name by name
 #
 # Batch norm gives each column of `x` mean 0 and variance 1. (The 1e-5 avoids a division by 0.) On the way forward, each
 # step has a name. On the way back, you give each name a gradient, from the last to the first. `dnormal` stands for

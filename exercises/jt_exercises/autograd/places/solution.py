@@ -1,7 +1,5 @@
-"""01.7: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 7. Exercise: a checker is only as good as its inputs
+# ## 7. Exercise 01.7: a checker is only as good as its inputs
 #
 # Five rules follow, and four of them are wrong. `caught` compares each with central differences at the points in
 # `places`. With `places = [1.0]` not one is caught.

@@ -1,7 +1,5 @@
-"""01.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 5. Exercise: one rule for each operator
+# ## 5. Exercise 01.5: one rule for each operator
 #
 # A rule gets the output `out`, the gradient `dout` that arrives there, and the inputs; it returns the gradient of each
 # input. Multiplication is done; write the other three. `relu(x)` is max(x, 0), and the judge tests it below 0, too.

@@ -1,7 +1,5 @@
-"""01.6: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 6. Exercise: a broadcast is undone by a sum
+# ## 6. Exercise 01.6: a broadcast is undone by a sum
 #
 # `bias` of shape (3,) is added to `x` of shape (4, 3): each number of `bias` is *used four times*, so its gradient is
 # the sum of four numbers. **Predict** the shape of the gradient of `bias`, and of a `scale` of shape (4, 1).

@@ -1,7 +1,5 @@
-"""11.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 10. Exercise 5: attention
+# ## 10. Exercise 11.5: attention
 #
 # A backbone turns each place of an image into a row of numbers. So an image is also a *sequence* of places, as a text
 # is one of words. With *attention* each element of a sequence looks at all elements. It asks with a *query*, a row of

@@ -1,7 +1,5 @@
-"""11.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 2. Exercise 1: the residual block
+# ## 2. Exercise 11.1: the residual block
 #
 # All stages but the first are made of *blocks* that compute `relu(body(x) + x)`. What a block need not change goes
 # around it. If the body changes the shape, `x` has to change as well. Then the block has a small layer for that,

@@ -1,7 +1,5 @@
-"""11.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 7. Exercise 3: a batch norm that costs nothing
+# ## 7. Exercise 11.3: a batch norm that costs nothing
 #
 # A trained batch norm computes `(y - mean) / sqrt(var + eps) * gamma + beta`, with numbers that no longer change. Its
 # `y` is the result of a convolution, a weighted sum. So the convolution alone can give the same result, with another

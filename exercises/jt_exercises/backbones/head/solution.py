@@ -1,7 +1,5 @@
-"""11.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 8. Exercise 4: a new question, ten images
+# ## 8. Exercise 11.4: a new question, ten images
 #
 # The network can tell ten digits apart. Now it has to say whether a digit is odd, and gets ten labelled images to learn
 # that from, one of each digit. Write `new_head(net, classes)`. It freezes everything in `net`, puts a new `nn.Linear`

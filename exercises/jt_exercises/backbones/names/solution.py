@@ -1,7 +1,5 @@
-"""11.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 6. Exercise 2: whose name is that?
+# ## 6. Exercise 11.2: whose name is that?
 #
 # The cell above prints some of her names and of ours. Write `rename`, which returns our name for one of hers, and
 # returns a name that it does not know as it is. But first write `report`. It takes two dicts, name → shape, of the file

@@ -1,7 +1,5 @@
-"""07.6: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 8. Exercise 6: break it
+# ## 8. Exercise 07.6: break it
 #
 # Somebody wrote `key`, and all tests passed: the tuner was right for each of them. One size is missing in it:
 # `key(Problem())` is `(1, 64, 56, 3, "float32")`. Find two problems, asked one after the other, for which a tuner with

@@ -1,7 +1,5 @@
-"""07.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 4. Exercise 3: by Fourier transform
+# ## 4. Exercise 07.3: by Fourier transform
 #
 # A product of Fourier transforms is a convolution: for n by n pixels it costs about n² log n, *however large the
 # window*. But it goes round (what runs out on the right comes in on the left), and it flips the window. Write

@@ -1,7 +1,5 @@
-"""07.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 5. Exercise 4: what Winograd pays with
+# ## 5. Exercise 07.4: what Winograd pays with
 #
 # Four outputs at once need 6 products instead of 12, six need 8 instead of 18. Why not sixty? `transform(m)` has the
 # matrices of m outputs: `y = t.AT @ ((t.G @ g) * (t.BT @ d))`. Their numbers grow, and large numbers are subtracted

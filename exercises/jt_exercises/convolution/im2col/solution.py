@@ -1,6 +1,6 @@
-"""07.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
+# ### Exercise 07.1: the windows, as columns
+#
 # Write down for each place the window that it sees, as a column; then the convolution is `weights @ columns`. That is
 # *im2col*. In jt_edu it is one `reindex`: answer with shape (n, c, kh, kw, oh, ow), where element (n, c, i, j, y, x) is
 # what tap (i, j) of place (y, x) looks at, and 0 outside the image.

@@ -1,7 +1,5 @@
-"""07.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 7. Exercise 5: a tuner
+# ## 7. Exercise 07.5: a tuner
 #
 # Write `choose`. It gets a `problem`, a record of sizes such as `Problem(images=1, channels=64, size=56, kernel=3,
 # stride=1, dtype="float32")`, the names of the candidates, and `run(candidate, problem)`, which raises ValueError where

@@ -1,7 +1,5 @@
-"""07.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 3. Exercise 2: fewer multiplications
+# ## 3. Exercise 07.2: fewer multiplications
 #
 # Two outputs of a window of three: `y0 = d0 g0 + d1 g1 + d2 g2` and `y1 = d1 g0 + d2 g1 + d3 g2`. Six products.
 # Winograd does it with four: with `m1 = (d0 - d2) g0`, `m2 = (d1 + d2) (g0 + g1 + g2) / 2`, `m3 = (d2 - d1) (g0 - g1 +

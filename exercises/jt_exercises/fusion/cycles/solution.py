@@ -1,7 +1,5 @@
-"""03.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## Exercise 3: no kernel may wait for itself
+# ## Exercise 03.3: no kernel may wait for itself
 #
 # Suppose that `matmul` reads `scale`, and `add` reads both. Taken by themselves, `scale` and `add` could be fused. But
 # their kernel would need the result of `matmul`, and `matmul` needs `scale` from that kernel. Neither could run first:

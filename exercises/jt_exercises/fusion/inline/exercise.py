@@ -98,9 +98,10 @@ def inline(answer: Callable[..., Any]) -> str:
             raise RefusedError(f"the answer is True or False, not {short(found)}")
         if bool(found) != pair.fused:
             does = "computes it there" if pair.fused else "does not"
+            often = "once" if pair.times == 1 else f"{pair.times:g} times"
             raise RefusedError(
-                f"`{pair.a.name}` is read by `{pair.b.name}`, {pair.times:g} times each element, and you say {found}. "
-                f"The framework {does}: {_why(pair)}. It asked about\n    a = {pair.a}\n    b = {pair.b}"
+                f"`{pair.b.name}` reads each element of `{pair.a.name}` {often}, and you say {found}. The framework "
+                f"{does}: {_why(pair)}. You were asked about\n    a = {pair.a}\n    b = {pair.b}"
             )
     return f"you decide as the framework does, in {len(every)} of {len(every)} cases"
 

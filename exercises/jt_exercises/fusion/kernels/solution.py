@@ -1,7 +1,5 @@
-"""03.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## Exercise 1: which kernel computes what?
+# ## Exercise 03.1: which kernel computes what?
 #
 # `((points / points.abs().sum()).exp() @ weights).max(1)` has six operators, if the matrix product counts as one.
 # **Predict** which of them share a kernel: give those the same number (0, 1, ...).

@@ -1,7 +1,5 @@
-"""03.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## Exercise 5: softmax, in how few passes?
+# ## Exercise 03.5: softmax, in how few passes?
 #
 # softmax is `exp(v - m) / s`, where `m` is the largest number of a row and `s` the sum of all `exp(v - m)`. Taken
 # literally that is three passes: one for `m`, one for `s`, one to divide. But `m` and `s` can be computed in **one**

@@ -1,7 +1,5 @@
-"""03.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## Exercise 4: store a value, or compute it again?
+# ## Exercise 03.4: store a value, or compute it again?
 #
 # So there is a choice, and you can calculate which way is better. Suppose that a value is read by several operators;
 # `readers` says how many. `bandwidth` is how many bytes can be moved per second, and `peak` how many operations can be

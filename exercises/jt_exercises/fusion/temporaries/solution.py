@@ -1,7 +1,5 @@
-"""03.6: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## Exercise 6: what has fusion removed?
+# ## Exercise 03.6: what has fusion removed?
 #
 # `jt.explain` returns kernels. `k.nodes` lists the ids of the values that kernel `k` computes, and `k.stored` those it
 # stores; `values[id]` is (operator, bytes). Return how many arrays were computed and never stored, and their bytes. For

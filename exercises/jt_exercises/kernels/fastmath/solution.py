@@ -1,7 +1,7 @@
-"""04.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# **Exercise 3.** Which of these may the compiler do to our kernels? `True` or `False`.
+# ### Exercise 04.3: what the compiler may do
+#
+# Which of these may the compiler do to our kernels? `True` or `False`.
 
 # %%
 from jt_exercises import check

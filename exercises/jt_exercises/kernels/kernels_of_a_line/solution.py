@@ -1,7 +1,5 @@
-"""04.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 2. Exercise 2: find the kernels of a line
+# ## 2. Exercise 04.2: find the kernels of a line
 #
 # Large programs have hundreds of kernels, and you want to know what became of *one* line. A kernel `k` has `k.lines`,
 # one for each comment that you saw; `line.where` is its text, such as `cell 2:2: scaled = x * w + 1`: line 2 of

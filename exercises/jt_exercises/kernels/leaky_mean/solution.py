@@ -1,7 +1,5 @@
-"""04.6: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 7. Exercise 6: a kernel of your own
+# ## 7. Exercise 04.6: a kernel of your own
 #
 # A *leaky mean* makes a noisy curve smooth. It keeps nine tenths of what it was, and takes a tenth of each new number:
 # `out[row, k]` is `0.9 * out[row, k - 1] + 0.1 * x[row, k]`, and before the first number it is 0. Each number needs the

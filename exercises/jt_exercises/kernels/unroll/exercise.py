@@ -31,7 +31,7 @@ WIDE, LO, HI = 6, 1, 5
         """A loop for the rest comes after it: `for i1 in range(n0 - n0 % 4, n0):`, with the lines that were there
         before.""",
     ),
-    why="Memory costs more than arithmetic: who reads a sum less often is faster with the same additions.",
+    why="Memory costs more than arithmetic: a loop that reads a sum less often is faster with the same additions.",
     seconds=60,  # it is compiled
 )
 def unroll(answer: Callable[..., Any]) -> str:

@@ -1,9 +1,9 @@
-"""04.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# **Exercise 4.** Do it. `four_rows` is that kernel, and its middle is missing. Mind tables whose rows are no multiple
-# of four: their last rows come one by one. It goes number by number, without slices, and is no slower than before. (You
-# can try it in the view, too: there it is called `kernel`.)
+# ### Exercise 04.4: four rows at once
+#
+# Do it. `four_rows` is that kernel, and its middle is missing. Mind tables whose rows are no multiple of four: their
+# last rows come one by one. It goes number by number, without slices, and is no slower than before. (You can try it in
+# the view, too: there it is called `kernel`.)
 
 # %%
 from jt_edu.backends.mathlib import at, float32, float64

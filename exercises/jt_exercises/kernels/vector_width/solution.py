@@ -1,9 +1,9 @@
-"""04.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# **Exercise 5.** Write `at_once`: with how many numbers does an instruction compute? One that only moves numbers (its
-# name holds `mov`, `broadcast`, `insert`, `extract`, `gather` or `scatter`) or sets them to 0 (`xor`) computes with
-# none: 0. So does whatever else has none of the four endings.
+# ### Exercise 04.5: numbers at once
+#
+# Write `at_once`: with how many numbers does an instruction compute? One that only moves numbers (its name holds `mov`,
+# `broadcast`, `insert`, `extract`, `gather` or `scatter`) or sets them to 0 (`xor`) computes with none: 0. So does
+# whatever else has none of the four endings.
 
 # %%
 from jt_exercises import YourTurn, check

@@ -1,8 +1,8 @@
-"""04.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# **Exercise 1.** Below it stand six more kernels, without comments. They are those of six expressions: whose is which?
-# `x` has two axes, `row` has one.
+# ### Exercise 04.1: whose kernel is it?
+#
+# The output above ends with six more kernels, without comments. Which expression does each come from? `x` has two axes,
+# `row` has one.
 
 # %%
 from jt_exercises import check

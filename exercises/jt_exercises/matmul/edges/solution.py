@@ -1,7 +1,5 @@
-"""06.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 3. Exercise: the edges
+# ## 3. Exercise 06.3: the edges
 #
 # Now sizes that are no multiples of the tile: the last tile is smaller. Plain Python stops where an index is outside.
 # A compiled kernel does not look; it reads and writes what lies behind the array. Take your loops from above, and make

@@ -1,11 +1,10 @@
-"""06.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 1. Exercise: which loop goes inside?
+# ## 1. Exercise 06.1: which loop goes inside?
 #
-# Memory comes into a cache in *lines* of 64 bytes, 16 numbers that lie one behind the other in a row of a matrix. Who
-# reads along a row uses all 16 of a line at once. Who reads down a column fetches a line for one number, and by the
-# time its neighbour is wanted, the line may be gone. A read or write that finds no line in the cache is a *miss*.
+# Memory comes into a cache in *lines* of 64 bytes, 16 numbers that lie one behind the other in a row of a matrix. A
+# loop that reads along a row uses all 16 of a line at once. One that reads down a column fetches a line for one number,
+# and by the time its neighbour is wanted, the line may be gone. A read or write that finds no line in the cache is a
+# *miss*.
 #
 # `ijk`, `ikj` and `jki` are `c[i, j] += a[i, k] * b[k, j]` in three loops; the last letter is the innermost loop.
 # **Predict**: rank the innermost loops "i", "j" and "k", best first. (The check counts misses in a simulated cache.)

@@ -1,7 +1,5 @@
-"""06.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 4. Exercise: sixteen sums in registers
+# ## 4. Exercise 06.4: sixteen sums in registers
 #
 # Even the nearest cache is farther away than a register. `ijk` reads two numbers for each multiply-add. But 4 numbers
 # of `a` and 4 of `b` have 16 products: 8 reads for 16 multiply-adds. So compute a block of 4 by 4 numbers of `c` at

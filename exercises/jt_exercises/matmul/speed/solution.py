@@ -1,7 +1,5 @@
-"""06.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 5. Exercise: ten times as fast
+# ## 5. Exercise 06.5: ten times as fast
 #
 # Now for speed. Write `fast`; numba compiles it, and it has to multiply two matrices of 512 by 512 ten times as fast as
 # `ijk`, on your machine. Loops and slices only, no function of NumPy. (It also runs once in plain Python, where `a` is

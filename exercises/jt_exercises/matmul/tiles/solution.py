@@ -1,8 +1,8 @@
-"""06.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# **Exercise.** Work on a part that fits. Cut at least `k` and `j` into tiles of `t`: outer loops go from tile to tile,
-# inner loops stay inside. `c` holds zeros at first. For now the sizes are multiples of `t`.
+# ### Exercise 06.2: tiles
+#
+# Work on a part that fits. Cut at least `k` and `j` into tiles of `t`: outer loops go from tile to tile, inner loops
+# stay inside. `c` holds zeros at first. For now the sizes are multiples of `t`.
 
 # %%
 from jt_exercises import YourTurn, check

@@ -1,7 +1,5 @@
-"""06.6: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 6. Exercise: let the machine choose
+# ## 6. Exercise 06.6: let the machine choose
 #
 # Which tile is best depends on the machine, so ask it. Write `tune(candidates, run, clock)`: `run(t)` runs a kernel
 # with tile `t`, and raises `ValueError` where that tile cannot run; `clock()` is a time in seconds. Answer with the

@@ -1,7 +1,5 @@
-"""02.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 5. Exercise: a convolution, and pooling
+# ## 5. Exercise 02.5: a convolution, and pooling
 #
 # A convolution slides a small window over an image: `out[r, c] = sum over i, j of image[r + i, c + j] * window[i, j]`.
 # The *stride* s is how far the window moves at each step. The *padding* p is how many rows and columns of 0 are added

@@ -43,7 +43,7 @@ def gather(gather_rows: Callable[..., Any], add_rows: Callable[..., Any]) -> str
         for table, rows, words in cases:
             case, asked = f"words {words.tolist()}, count {len(table)}", (jt.array(rows), jt.array(words), len(table))
             expect(add_rows, *asked, of=ADD, outcomes=_added(rows, words, len(table)), case=case)
-    return f"{len(cases)} tables, whose words repeat; of one of them nobody reads a row"
+    return f"{len(cases)} tables, one of which is never read; words repeat"
 
 
 def _gathered(table: np.ndarray, words: np.ndarray) -> Outcomes:

@@ -1,7 +1,5 @@
-"""02.8: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 8. Exercise: gather and scatter-add
+# ## 8. Exercise 02.8: gather and scatter-add
 #
 # The index may also come from another array. Pass such arrays in the list `extras`: then `load(0, (i,))` is element i
 # of the first one. If `letters` is [10, 11, 12, 13, 14] and `words` is [4, 0, 0], then

@@ -1,7 +1,5 @@
-"""02.7: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 7. Exercise: write these gradients yourself
+# ## 7. Exercise 02.7: write these gradients yourself
 #
 # `dout` arrives, the gradient of what the function returns. Return the gradient of `x`: with one `reindex_reduce` in
 # the first two, and one `reindex` in the third.

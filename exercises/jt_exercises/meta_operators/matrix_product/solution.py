@@ -1,7 +1,5 @@
-"""02.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 4. Exercise: a matrix product
+# ## 4. Exercise 02.4: a matrix product
 #
 # A matrix product is `c[i, j] = sum over k of a[i, k] * b[k, j]`. Use only `reindex`, `*` and `reindex_reduce`: read
 # `a` and `b` with the counters (i, k, j), multiply, and add up along k.

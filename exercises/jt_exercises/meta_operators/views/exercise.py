@@ -28,7 +28,7 @@ SIZES = ((4, 5), (5, 2), (1, 1))
         of 4 it makes 2: `(w + 1) // 2`.""",
         "The diagonal has only one counter: `lambda i: (?, ?)`. What lies outside of `x` reads 0.",
     ),
-    why="A view moves no numbers: its index goes into the loop of whoever reads it.",
+    why="A view moves no numbers: its index goes into the loop of what reads it.",
 )
 def views(*answers: Callable[..., Any]) -> str:
     """Compare six views with NumPy's, for matrices of several sizes."""

@@ -1,7 +1,5 @@
-"""02.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 2. Exercise: views
+# ## 2. Exercise 02.2: views
 #
 # `x` has `h` rows and `w` columns. Write each of the six views below as one `reindex`, so that it is right for every
 # `h` and `w`. What NumPy would write is in quotes.

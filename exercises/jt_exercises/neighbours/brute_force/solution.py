@@ -1,10 +1,9 @@
-"""09.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# **Exercise 1: all distances.** The plain way. `in0` holds the queries and `in1` the points. `@out(i, r)` is the
-# *number* of a point: the one nearest to query `i` for `r` = 0, the second nearest for `r` = 1, and so on. Compute the
-# distances to all points, then pick the smallest, again and again. Points may have any number of axes. Threads should
-# share the queries.
+# ### Exercise 09.1: all distances
+#
+# The plain way. `in0` holds the queries and `in1` the points. `@out(i, r)` is the *number* of a point: the one nearest
+# to query `i` for `r` = 0, the second nearest for `r` = 1, and so on. Compute the distances to all points, then pick
+# the smallest, again and again. Points may have any number of axes. Threads should share the queries.
 
 # %%
 from jt_exercises import check

@@ -1,7 +1,5 @@
-"""09.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 4. Exercise 3: the gradient
+# ## 4. Exercise 09.3: the gradient
 #
 # The *number* of the nearest point has no gradient: if you move a point a little, the number stays the same, or it
 # jumps. A *distance* has one. So a network first chooses points, without a gradient, then *gathers* them, and computes
@@ -20,8 +18,8 @@
 #
 # Now write the gradient with respect to the points. It is a body, too: `dout`, of shape (queries, k, axes), is the
 # gradient of the output; `in0` and `in1` are the inputs, as before; and you fill `out`, with one row for each point.
-# Your body is also tried with `debug=True`, which runs it in Python and notes who touches which element. That is how it
-# finds a *race*: two rounds of a `prange` that write to the same element, or one that reads what another one writes.
+# Your body is also tried with `debug=True`, which runs it in Python and notes which round touches which element. So
+# it finds a *race*: two rounds of a `prange` that write to the same element, or one that reads what another one writes.
 
 # %%
 from jt_exercises import check

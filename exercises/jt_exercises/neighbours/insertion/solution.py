@@ -1,7 +1,5 @@
-"""09.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 3. Exercise 2: a short list
+# ## 3. Exercise 09.2: a short list
 #
 # For each neighbour, your operator goes through all the distances again. The film did not: it kept a short list. Write
 # `insert`, which puts one point into such a list. `best` holds the `k` smallest squared distances so far, the smallest

@@ -1,7 +1,5 @@
-"""09.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 5. Exercise 4: do not even look
+# ## 5. Exercise 09.4: do not even look
 #
 # The list saves work, but it still looks at every point. So cut the unit square into `side` by `side` cells, and write
 # down once which points lie in which cell: `neighbours.grid` does that. Now a query can start in its own cell, go on to
@@ -23,8 +21,8 @@
 # ```
 #
 # Call it as `look(best, out[i], in0[i], in1, in2, in3, cell)`: `in2` and `in3` are the grid, and the cell in row `y`
-# and column `x` has the number `y * side + x`. Whoever looks into every cell is right, but slow. Go ring by ring, and
-# stop as early as you safely can.
+# and column `x` has the number `y * side + x`. A body that looks into every cell is right, but slow. Go ring by ring,
+# and stop as early as you safely can.
 
 # %%
 from jt_exercises import check

@@ -1,7 +1,5 @@
-"""09.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 6. Exercise 5: when are two answers the same?
+# ## 6. Exercise 09.5: when are two answers the same?
 #
 # If a few rows above differ, nothing is wrong. Where two points are equally far away, or so nearly that rounding
 # decides, either may come first. So never test indices for equality. There is a second trap. A point of the cloud is

@@ -1,5 +1,3 @@
-"""13.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ### Exercise 13.3: the crossing
 #

@@ -1,5 +1,3 @@
-"""13.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ### Exercise 13.1: pass a word on
 #

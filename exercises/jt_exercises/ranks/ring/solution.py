@@ -1,5 +1,3 @@
-"""13.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ### Exercise 13.2: the ring
 #

@@ -19,14 +19,14 @@ DRAWN = 10
     "05.5",
     "the cliff",
     hints=(
-        """Play it with a cache of 2 lines: 1 2 1 2 ..., and then 1 2 3 1 2 3 ... Who was thrown out when line 1 is
-        wanted again?""",
+        """Play it with a cache of 2 lines: 1 2 1 2 ..., and then 1 2 3 1 2 3 ... Which line was thrown out when line 1
+        is wanted again?""",
         "There are two cases: all lines fit, or they do not. How many misses has the second pass in each of them?",
     ),
     why="One line too many, and every read goes to memory: that is why fast programs work on tiles that fit.",
 )
 def cliff(answer: Callable[..., Any]) -> str:
-    """Compare a formula with a simulated cache that forgets what was not used for longest."""
+    """Compare a formula with a simulated cache that forgets the least recently used one."""
     sizes = [*product((8, 16, 1), (7, 8, 9, 16, 40, 1, 0), (1, 2, 5)), *_drawn()]
     for cache, lines, passes in sizes:
         right = cache_misses([k for _ in range(passes) for k in range(lines)], cache)

@@ -1,9 +1,9 @@
-"""05.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# **Exercise 5.** An array of `lines` cache lines is read from the first to the last, `passes` times. The cache holds
-# `cache` lines and, when a new one comes, throws out the one that was not used for longest. How often is a line not
-# there? Write the formula; it is compared with a simulated cache.
+# ### Exercise 05.5: misses, counted
+#
+# An array of `lines` cache lines is read from the first to the last, `passes` times. The cache holds `cache` lines and,
+# when a new one comes, throws out the least recently used one. How often is a line not there? Write the formula; it is
+# compared with a simulated cache.
 
 # %%
 from jt_exercises import YourTurn, check

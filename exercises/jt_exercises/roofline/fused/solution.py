@@ -1,8 +1,8 @@
-"""05.3: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# **Exercise 3.** Fusion leaves the operations as they are and removes bytes, so it moves dots to the right. By which
-# factor? Answer 1 where it does not. The arrays `x`, `y` and `z` are equally large.
+# ### Exercise 05.3: which fusion moves a dot
+#
+# Fusion leaves the operations as they are and removes bytes, so it moves dots to the right. By which factor? Answer 1
+# where it does not. The arrays `x`, `y` and `z` are equally large.
 
 # %%
 from jt_exercises import check

@@ -55,5 +55,5 @@ def _one(mine: float, done: int, read: int, written: int, size: int) -> None:
     why = next((w for w, slip in slips.items() if math.isclose(mine, slip, rel_tol=CLOSE)), "")
     if not why and math.isclose(mine, right, rel_tol=NEARLY):
         raise RefusedError(f"{mine:g} is nearly it, and rounded too far: write a fraction, such as 3 / 7")
-    hint = f"{read:g} read and {written:g} written for {done:g} operation{'s' * (done > 1)}"
-    raise RefusedError(f"it has not {mine:g} operations per byte: {why or f'numbers: {hint}'}")
+    hint = f"{read:g} numbers read and {written:g} written for {done:g} operation{'s' * (done > 1)}"
+    raise RefusedError(f"{mine:g} is not right: {why or hint}")

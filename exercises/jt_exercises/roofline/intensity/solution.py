@@ -1,7 +1,5 @@
-"""05.1: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 2. Exercise 1: one figure of a kernel
+# ## 2. Exercise 05.1: one figure of a kernel
 #
 # The *intensity* of a kernel is its operations over the bytes that it reads and writes, each array counted once. All
 # arrays are large, and float32 where nothing else is said: 4 bytes for a number. A multiplication and an addition are

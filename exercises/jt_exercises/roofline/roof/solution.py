@@ -1,7 +1,5 @@
-"""05.2: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 3. Exercise 2: the roof
+# ## 3. Exercise 05.2: the roof
 #
 # Write `roof`: how many operations per second a kernel of some intensity can reach at best, and what limits it:
 # "memory" or "arithmetic". (Where both take the same time, at the ridge, say "arithmetic".)

@@ -1,7 +1,5 @@
-"""05.6: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 7. Exercise 6: ten percent slower?
+# ## 7. Exercise 05.6: ten percent slower?
 #
 # You changed a kernel. Is it slower than before, by more than 10 %? Somebody will stop your change if the answer is
 # wrong, so it should be right on a machine that is disturbed, and that becomes slower or faster while you measure, as

@@ -1,7 +1,5 @@
-"""05.4: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 5. Exercise 4: an honest stopwatch
+# ## 5. Exercise 05.4: an honest stopwatch
 #
 # All these figures stand on measured times. But the first run of a kernel compiles, and later ones are disturbed by
 # other programs. Write `measure(work, clock)`: the seconds that `work()` takes where nothing disturbs it. `clock()` is

@@ -1,5 +1,3 @@
-"""13b.5: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
 # ### Exercise 13b.5: buckets
 #

@@ -1,6 +1,3 @@
-"""13b.2: what is asked, what a learner gets, and a solution."""
-
-
 # %% [markdown]
 # ### Exercise 13b.2: data parallel by hand
 #

@@ -1,8 +1,5 @@
-"""13b.1: what is asked, what a learner gets, and a solution."""
-
-
 # %% [markdown]
-# ### Exercise 13b.1: find the bug
+# ### Exercise 13b.1: the mean of unequal shares
 #
 # 9 examples on 4 ranks: shares of 3, 2, 2 and 2. Each rank has the mean gradient of its own share. `combine` should
 # give each of them the mean gradient of all 9 examples. Somebody wrote

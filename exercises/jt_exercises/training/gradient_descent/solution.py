@@ -1,7 +1,5 @@
-"""10.9: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# ## 9. Exercise: a step, by hand
+# ## 9. Exercise 10.9: a step, by hand
 #
 # Now without an optimiser. The gradient of a parameter says how the loss changes with each of its numbers; a step of
 # *gradient descent* goes the other way: the new number is the old one, minus the *learning rate* `lr` times the

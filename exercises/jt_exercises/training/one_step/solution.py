@@ -1,8 +1,8 @@
-"""10.8: what is asked, what a learner gets, and a solution."""
-
 # %% [markdown]
-# **Exercise.** Write `learn`, one step of that loop: its three lines, and the one that is missing. Three such steps are
-# compared with `optimizer.step(loss)` of part 3, which the optimiser of this exercise refuses: it wants `step()`.
+# ### Exercise 10.8: three lines, and one more
+#
+# Write `learn`, one step of that loop: its three lines, and the one that is missing. Three such steps are compared with
+# `optimizer.step(loss)` of part 3, which the optimiser of this exercise refuses: it wants `step()`.
 
 # %%
 import jt_edu as jt

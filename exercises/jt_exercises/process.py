@@ -24,7 +24,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Self
 
 from jt_exercises.wire import LONGEST, WireError, pack, unpack
@@ -165,9 +164,7 @@ class Side(ABC):
         return self
 
     @abstractmethod
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave nothing behind."""
 
 
@@ -183,9 +180,7 @@ class Here(Side):
     def __post_init__(self) -> None:
         self._worker = Worker(list(self.objects), self._back)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._worker.kept.clear()
 
     def exchange(self, message: bytes) -> bytes:
@@ -250,9 +245,7 @@ class Piped(Side):
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for file in (self.reads, self.writes):
             with suppress(OSError):
                 os.close(file)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from jt_exercises.answers import truth
 from jt_exercises.exercise import exercise
 from jt_exercises.neighbours.cases import nearest, two_clouds
-from jt_exercises.verdict import RefusedError, ask, short
+from jt_exercises.verdict import RefusedError, ask
 
 
 @exercise(
@@ -30,10 +31,8 @@ def same_neighbours(answer: Callable[..., Any]) -> str:
     answers = _answers()
     for name, queries, points, found, right, why in answers:
         said = ask(answer, queries, points, np.array(found), case=name, name="agrees")
-        if np.ndim(said) or np.asarray(said).dtype.kind != "b":
-            raise RefusedError(f"agrees returns True or False, not {short(said)}")
-        if bool(said) is not right:
-            raise RefusedError(f"of {name}, {found}, you say {bool(said)}: {why}")
+        if (said := truth(said, "agrees returns True or False")) is not right:
+            raise RefusedError(f"of {name}, {found}, you say {said}: {why}")
     return f"{len(answers)} answers, of which {sum(not right for *_, right, _ in answers)} are wrong"
 
 

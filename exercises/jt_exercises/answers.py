@@ -55,15 +55,15 @@ def pair(found: Any, asked: str) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def numbers(found: Any, asked: str, shape: tuple[int, ...] | None = None, right: Any = None) -> Array:
-    """The numbers that an answer is, in an array of this shape; `right` is shown beside one of another shape."""
+def numbers(found: Any, asked: str, shape: tuple[int, ...] | None = None) -> Array:
+    """The numbers that an answer is, in an array of this shape."""
     if found is None:
         raise NotDoneError(f"{asked}; it is still None")
     mine = _array(found)
     if mine.dtype.kind not in "iuf":
         raise RefusedError(f"{asked}, not {short(found)}")
     if shape is not None and mine.shape != shape:
-        raise RefusedError(f"{asked}. Yours has the shape {mine.shape}", None if right is None else mine, right)
+        raise RefusedError(f"{asked}. Yours has the shape {mine.shape}")
     return mine.astype(float)
 
 
@@ -78,11 +78,14 @@ def same(
 ) -> Array:
     """The answer, if it is the right numbers; `known` are wrong ones, and what is said of them."""
     told = f"{what}: " if what else ""
-    mine = numbers(found, asked or f"{told}numbers of the shape {right.shape} are asked for", right.shape, right)
-    if not np.allclose(mine, right, near, near):
-        why = (words for wrong, words in known if _near(mine, wrong, near))
-        raise RefusedError(f"{told}{next(why, otherwise)}", mine, right)
-    return mine
+    asked = asked or f"{told}numbers of the shape {right.shape} are asked for"
+    mine = numbers(found, asked)
+    if _near(mine, right, near):
+        return mine
+    why = next((words for wrong, words in known if _near(mine, wrong, near)), "")
+    if not why and mine.shape != right.shape:
+        raise RefusedError(f"{asked}. Yours has the shape {mine.shape}", found, right)
+    raise RefusedError(f"{told}{why or otherwise}", found, right)
 
 
 def _near(mine: Array, wrong: Any, near: float) -> bool:

@@ -72,7 +72,10 @@ def _mistakes(weights: Array, q: Array, k: Array, allowed: Array) -> Iterator[tu
         free = _weights(q, k, np.ones_like(allowed))
         powers = np.exp(np.where(allowed, q @ k.T * q.shape[1] ** -0.5, 0))
         yield free, "the mask is left out: with causal=True element i looks at the elements up to i"
-        yield _weights(q, k, allowed.T), "the mask is the wrong way round: these look at what is still to come"
+        yield (
+            _weights(q, k, allowed[::-1, ::-1]),
+            "the mask is the wrong way round: these look at what is still to come",
+        )
         words = "masked weights are 0, but the rows no longer add up to 1: mask the scores, before the softmax"
         yield free * allowed, words
         words = "a masked score of 0 still gets a weight: e to the 0 is 1. Let it be -inf"

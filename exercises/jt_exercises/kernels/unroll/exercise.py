@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jt_exercises.answers import same
 from jt_exercises.exercise import exercise
 from jt_exercises.kernels.cases import COLUMNS, ROWS
 from jt_exercises.kernels.probes import race, sums
@@ -43,8 +44,7 @@ def unroll(answer: Callable[..., Any]) -> str:
     table = random(ROWS).normal(size=(ROWS, COLUMNS)).astype(np.float32)
     raced = ask(answer, table, case=f"compiled, on {ROWS} rows", name="four_rows", through=race)
     right = table.sum(0, dtype=np.float64)
-    if not np.allclose(raced["out"], right, NEAR, NEAR):
-        raise RefusedError(f"on {ROWS} rows some sums are not the same", raced["out"], right)
+    same(raced["out"], right, near=NEAR, otherwise=f"on {ROWS} rows some sums are not the same")
     if (speed := float(raced["speed"])) < SLOW:
         raise RefusedError(
             f"right sums, and {speed:.2f} times as fast as the original. The innermost loop has to go along a row, "

@@ -68,7 +68,8 @@ def _compared(found: Any, task: Task, steps: int) -> None:
 
 
 def _allowed(found: Any, curvature: float) -> None:
-    value, right = number(found, "a learning rate is a number"), 2 / curvature
+    value = number(found, "a learning rate is a number")
+    right = 2 / curvature
     if not np.isclose(value, right, NEAR, 0):
         why = next((words for wrong, words in RATES if np.isclose(value, wrong(curvature))), "")
         raise RefusedError(f"yours is {value:g}, it should be {right:g}" + (f": {why}" if why else ""))

@@ -4,6 +4,7 @@
 
 autograd 01, meta_operators 02, fusion 03, ...   rooms: a folder for each exercise, and what these share
 checking, exercise, verdict, card                a try; what is asked; what a check says; what a learner sees
+answers                                          numbers of the right kind and shape, and mistakes that give just these
 process, worker, wire                            a learner's objects run beside us; plain values come back
 graph_data                                       an op graph as rows, which the judge fuses itself
 prediction                                       guess, lock, run, compare

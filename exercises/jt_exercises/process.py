@@ -25,7 +25,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Self
 
 from jt_exercises.wire import LONGEST, WireError, pack, unpack
@@ -166,9 +165,7 @@ class Side(ABC):
         return self
 
     @abstractmethod
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave nothing behind."""
 
 
@@ -184,9 +181,7 @@ class Here(Side):
     def __post_init__(self) -> None:
         self._worker = Worker(list(self.objects), self._back)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._worker.kept.clear()
 
     def exchange(self, message: bytes) -> bytes:
@@ -252,9 +247,7 @@ class Piped(Side):
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for file in (self.reads, self.writes):
             with suppress(OSError):
                 os.close(file)

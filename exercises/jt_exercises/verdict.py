@@ -163,6 +163,8 @@ def ask(
     except NotImplementedError as error:
         raise NotDoneError(str(error)) from None
     except Exception as error:
+        if isinstance(error, RaisedError) and error.kind == RefusedError.__name__:  # of a probe
+            raise RefusedError(error.words) from None
         called = name or getattr(function, "__name__", "your function")
         shown = case or ", ".join(map(short, arguments))
         raise RefusedError(f"{called}({shown}) {_how(error)}") from error

@@ -7,7 +7,7 @@ code. An object that is none of these stays where it is; `keep` gives it a numbe
 Bytes that were not packed here raise WireError, whatever they are.
 
 Who judges may also send what it never takes: a Var, and a record, which is a NamedTuple or a dataclass of the course
-(`trusted`). An answer's Var arrives as an array.
+(`trusted`). An answer's Var arrives as an array, and a single number of NumPy as one of Python.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ def _told(value: Any, arrays: list[bytes], keep: Callable[[Any], Any], trusted: 
         return {"record": [f"{type(value).__module__}:{type(value).__qualname__}", [told(v) for v in fields]]}
     if value is None:
         return None
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        value = value.item()
     for base, plain in BASES.items():
         if isinstance(value, base):
             return plain(value)

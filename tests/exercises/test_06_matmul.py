@@ -51,21 +51,21 @@ def test_a_film_shows_every_miss_and_leaves_out_what_cannot_run():
     film = matmul.film({"ijk": matmul.ijk, "ikj": matmul.ikj, "mine": nothing_yet, "empty": lambda *_: None})
 
     assert repr(film).splitlines()[:2] == ["ijk: 2048 accesses, 560 misses", "ikj: 2048 accesses, 160 misses"]
-    tree = ET.fromstring(film.svg)  # noqa: S314 - our own
+    tree = ET.fromstring(film.html)  # noqa: S314 - our own
     boxes = [r for r in tree.iter("{http://www.w3.org/2000/svg}rect") if r.get("stroke")]
     fetched = sum(a.get("values").count("#e69f00") for r in boxes for a in r)
     assert len(boxes) == 2 * 3 * 16
     assert fetched == 560 + 160
     assert all(len(a.get("values").split(";")) == len(a.get("keyTimes").split(";")) for r in boxes for a in r)
-    assert len(film.svg) < 150_000
-    assert "<script" not in film.svg
+    assert len(film.html) < 150_000
+    assert "<script" not in film.html
 
 
 def test_a_film_that_is_over_says_how_often_each_line_was_fetched_and_fits_into_a_narrow_page():
     svg = "{http://www.w3.org/2000/svg}"
     film = matmul.film({"ijk": matmul.ijk, "few": lambda a, b, c: c.__setitem__((0, 0), a[0, 0] * b[0, 0])})
 
-    tree = ET.fromstring(film.svg)  # noqa: S314 - our own
+    tree = ET.fromstring(film.html)  # noqa: S314 - our own
     counts = [int(t.text) for t in tree.iter(f"{svg}text") if t.get("class") == "n"]
     colours = [r.get("fill") for r in tree.iter(f"{svg}rect") if r.get("stroke")]
     shades = sorted({(count, colour) for count, colour in zip(counts, colours, strict=True)})

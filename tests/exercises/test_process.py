@@ -49,7 +49,8 @@ VALUES = [
     {"a": 1, (1, 2): [None]}, (), {},
 ]  # fmt: skip
 ARRAYS = [
-    np.arange(6.0).reshape(2, 3), np.float32(2), np.zeros((0, 3)), np.array([True]), np.asfortranarray(np.eye(3)),
+    np.arange(6.0).reshape(2, 3), np.array(2, np.float32), np.zeros((0, 3)), np.array([True]),
+    np.asfortranarray(np.eye(3)),
 ]  # fmt: skip
 
 
@@ -60,6 +61,8 @@ def test_plain_values_come_back_as_they_are(make):
         for value in VALUES:
             found = same(value)
             assert (found, type(found)) == (value, type(value))
+        for number in (np.float32(2.5), np.int64(3), np.bool_(True)):
+            assert type(found := same(number)) is type(number.item()) and found == number
         for array in ARRAYS:
             np.testing.assert_array_equal(found := same(array), array)
             assert found.dtype == array.dtype and found.shape == np.shape(array)

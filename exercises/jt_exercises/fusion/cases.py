@@ -11,6 +11,7 @@ import numpy as np
 import jt_edu as jt
 from jt_edu.introspect.explain import Explanation
 from jt_edu.ir.node import Node
+from jt_exercises.answers import numbers
 from jt_exercises.verdict import RefusedError, short
 
 LOOPS = ("same loops", "outer loops")  # rules by which two loops share a kernel, though neither is inside the other
@@ -55,10 +56,7 @@ def ones(*shape: int) -> jt.Var:
 
 def two_numbers(answer: Any, names: str) -> tuple[float, float]:
     """The two numbers of an answer; RefusedError where it is something else."""
-    try:
-        found = np.asarray(answer)
-    except ValueError:  # lists of different lengths
-        found = np.asarray(None)
-    if found.shape != (2,) or found.dtype.kind not in "biuf":
-        raise RefusedError(f"the answer is two numbers, {names}, not {short(answer)}")
+    found = numbers(answer, asked := f"the answer is two numbers, {names}")
+    if found.shape != (2,):
+        raise RefusedError(f"{asked}, not {short(answer)}")
     return float(found[0]), float(found[1])

@@ -291,7 +291,7 @@ def outcomes(s: Submission, job: Job) -> list[Outcome]:
                     continue
                 if side is None or side.lost or not COPY:
                     if side is not None:
-                        side.__exit__(None, None, None)
+                        side.__exit__()
                     side = Contained(step=LADDER[job.step], places=job.places, seconds=job.seconds).__enter__()
                 signal.setitimer(signal.ITIMER_REAL, 2 * job.seconds + JUDGING)
                 try:
@@ -302,7 +302,7 @@ def outcomes(s: Submission, job: Job) -> list[Outcome]:
                 found.append(_earned(o, job.given.get(task.number, 0)))
     finally:
         if side is not None:
-            side.__exit__(None, None, None)
+            side.__exit__()
     return found
 
 

@@ -29,7 +29,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import jt_edu
@@ -199,8 +198,6 @@ class Contained(Piped):
             with suppress(OSError, TimeoutError):
                 send(self.writes, b"", time.monotonic() + LAST)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        super().__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
         shutil.rmtree(self.places.work, ignore_errors=True)

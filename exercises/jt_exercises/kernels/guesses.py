@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from jt_exercises.verdict import NotDoneError, RefusedError, short
 
 
@@ -16,7 +14,7 @@ def compare(answer: Any, right: Mapping[str, Any], asked: str, why: Callable[[st
         raise NotDoneError
     if not isinstance(answer, Mapping):
         raise RefusedError(f"the answer is a dict, with a value for each expression, not {short(answer)}")
-    mine = {text: _plain(answer.get(text)) for text in right}
+    mine = {text: g.strip().upper() if isinstance(g := answer.get(text), str) else g for text in right}
     if missing := [text for text, guess in mine.items() if guess is None]:
         raise NotDoneError("" if len(missing) == len(right) else f"`{missing[0]}` still has None")
     for text, guess in mine.items():
@@ -27,10 +25,3 @@ def compare(answer: Any, right: Mapping[str, Any], asked: str, why: Callable[[st
         so_far = f"{len(right) - len(wrong)} of {len(right)} are right, and not " + ", ".join(f"`{t}`" for t in wrong)
         raise RefusedError(f"{so_far}. {why(wrong[0], mine[wrong[0]])}")
     return f"all {len(right)} of them"
-
-
-def _plain(guess: Any) -> Any:
-    """A letter in its usual form; a truth value of NumPy as one of Python."""
-    if isinstance(guess, str):
-        return guess.strip().upper()
-    return guess.item() if isinstance(guess, np.ndarray) and guess.size == 1 else guess

@@ -19,12 +19,11 @@ from jt_edu.backends import numba_cpu, numba_pipeline
 from jt_edu.lens.kernel_edit import find
 from jt_edu.ops import custom_kernel
 from jt_exercises.kernels.cases import column_sum, models
-from jt_exercises.kernels.tried import Seen, compiled, tried, watched
+from jt_exercises.kernels.tried import Seen, compiled, in_words, plain, tried, watched
 from jt_exercises.timing import ratio
-from jt_exercises.verdict import RefusedError
 
 TIMES = 20  # that a kernel runs between two looks at the clock
-Report = dict[str, Any]  # {"refused": words}, or what was found
+Report = dict[str, Any]
 
 
 def kernels_of_model(kernels_of: Callable[..., Any], model: int, words: str) -> Any:
@@ -37,7 +36,7 @@ def sums(kernel: Callable[..., Any], table: np.ndarray, lo: int, hi: int) -> Rep
     rows, columns = table.shape
     out, held = np.full(columns, np.nan, np.float32), np.full(hi - lo, np.nan)
     arguments = {"n0": rows, "a0": table, "out0": out, "acc0": held}
-    return _report(lambda: watched(_plain(kernel), lo, hi, arguments), out)
+    return _report(lambda: watched(plain(kernel), lo, hi, arguments), out)
 
 
 def race(kernel: Callable[..., Any], table: np.ndarray) -> Report:
@@ -45,12 +44,7 @@ def race(kernel: Callable[..., Any], table: np.ndarray) -> Report:
     source, space, (rows, columns) = find(column_sum()), dict[str, Any](), table.shape
     exec(source.text, space)  # noqa: S102 - it is ours
     as_kernels_are = numba.njit(numba.void(*numba_cpu.signature(source).args), **numba_pipeline.FLAGS)
-    try:
-        theirs = as_kernels_are(_plain(kernel))
-    except Exception as error:  # noqa: BLE001 - numba has many
-        told = [row.strip() for row in str(error).splitlines() if row.strip() and not row.startswith("Failed in ")]
-        return {"refused": f"numba cannot compile it: {' '.join(told[:2])}"}
-    ours = as_kernels_are(space["kernel"])
+    theirs, ours = in_words(lambda: as_kernels_are(plain(kernel))), as_kernels_are(space["kernel"])
     out, held = np.full(columns, np.nan, np.float32), np.full(columns, np.nan)
 
     def run(compiled: Callable[..., Any]) -> None:
@@ -59,12 +53,6 @@ def race(kernel: Callable[..., Any], table: np.ndarray) -> Report:
 
     speed = ratio(lambda: run(ours), lambda: run(theirs))
     return {"out": out, "speed": speed}  # `theirs` ran last
-
-
-def _plain(kernel: Any) -> Callable[..., Any]:
-    """A function as it was written, also where numba has compiled it."""
-    plain: Callable[..., Any] = getattr(kernel, "py_func", kernel)
-    return plain
 
 
 def text_on_rows(_: Any, text: str, x: np.ndarray, lo: int, hi: int, by_numba: bool) -> Report:
@@ -95,8 +83,5 @@ def gradients(rule: Callable[..., Any], text: str, x: np.ndarray, dout: np.ndarr
 
 
 def _report(run: Callable[[], Seen | None], out: np.ndarray) -> Report:
-    try:
-        seen = run() or Seen()
-    except RefusedError as error:
-        return {"refused": str(error)}
+    seen = run() or Seen()
     return {"out": out, "reads": dict(seen.reads), "writes": dict(seen.writes), "backwards": seen.backwards}

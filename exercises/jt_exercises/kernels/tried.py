@@ -5,6 +5,7 @@
     watched(kernel, 0, 3, (x, out))  the same of a function
     compiled(text, 0, 3, (x, out))   a text once more by numba, with checked indices and a limit for its loops
     text_of(answer)                  the text itself, if it is one that defines `kernel`
+    in_words(compile)                what numba makes of a function, or RefusedError with the first of its words
 
 Nothing here knows what a kernel should compute.
 """
@@ -194,3 +195,24 @@ def compiled(text: str, lo: int, hi: int, arguments: Sequence[Any]) -> None:
         where = f"compiled, on {arguments[0].shape}, {_quoted(source.text, int(mark[0]))}"
         ends = f"its loops do not end{checked.where(mark)}"
         raise RefusedError(where + (ends if mark[1] > mark[2] else checked.complaint(error, mark))) from error
+
+
+def plain(kernel: Any) -> Callable[..., Any]:
+    """A function as it was written, also where numba has compiled it."""
+    written: Callable[..., Any] = getattr(kernel, "py_func", kernel)
+    return written
+
+
+def in_words(compile_it: Callable[[], Any]) -> Any:
+    """What numba compiles; RefusedError where it cannot."""
+    try:
+        return compile_it()
+    except Exception as error:
+        told = [row.strip() for row in str(error).splitlines() if row.strip() and not row.startswith("Failed in ")]
+        raise RefusedError(f"numba cannot compile it: {' '.join(told[:3])[:400]}") from error
+
+
+def from_behind(report: Mapping[str, Any]) -> str:
+    """A word about an index below 0, where there was one."""
+    at = report["backwards"]
+    return f" `{at}` counts from the end: was that meant?" if at else ""

@@ -18,6 +18,7 @@ from typing import Any
 from xml.sax import saxutils
 
 from jt_exercises.matmul.memory import MATRICES, Watched, watch
+from jt_exercises.picture import Picture
 from jt_exercises.verdict import NotDoneError, RefusedError
 
 N, WIDTH, LINES = 8, 4, 8  # matrices of N by N numbers, lines of WIDTH numbers, LINES of them in the cache
@@ -30,20 +31,6 @@ ONCE, OFTEN, MANY = (255, 233, 190), (208, 120, 0), 32  # red, green, blue of a 
 Line = tuple[str, int]
 
 
-@dataclass(frozen=True)
-class Film:
-    """A picture that moves; as text, a table of hits and misses."""
-
-    svg: str
-    text: str
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-    def __repr__(self) -> str:
-        return self.text
-
-
 @dataclass
 class Take:
     """One order: when each line came and went, and how many misses there were by then."""
@@ -53,7 +40,7 @@ class Take:
     seen: Watched
 
 
-def film(orders: Mapping[str, Callable[..., Any]]) -> Film:
+def film(orders: Mapping[str, Callable[..., Any]]) -> Picture:
     """Show how some orders of the loops use a small cache; each is a function(a, b, c). What cannot run is told.
 
     Example:
@@ -81,7 +68,7 @@ def film(orders: Mapping[str, Callable[..., Any]]) -> Film:
     title = f"<title>{saxutils.escape(text)}</title>"
     paper = f'<rect width="{WIDE}" height="{high}" fill="{PAPER}"/>'
     style = f"<style>text{{font:12px sans-serif;fill:{INK}}}.n{{font-size:10px;text-anchor:middle}}</style>"
-    return Film("\n".join([head, title, style, paper, *rows, "</svg>"]), text)
+    return Picture("\n".join([head, title, style, paper, *rows, "</svg>"]), text)
 
 
 def _take(seen: Watched) -> Take:

@@ -13,6 +13,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from jt_exercises.kernels.tried import in_words, plain
+
 SIGNATURE = "void(f4[:, ::1], f4[:, ::1], f4[:, ::1])"
 OUTSIDE = (
     "an index is outside its array. Nothing checks indices in a compiled kernel: it would write other memory, or "
@@ -22,11 +24,7 @@ OUTSIDE = (
 
 def compiled(function: Callable[..., Any], checked: bool) -> Any:
     """The kernel that numba makes of function(a, b, c)."""
-    try:
-        return numba.njit(SIGNATURE, fastmath=True, boundscheck=checked)(getattr(function, "py_func", function))
-    except numba.core.errors.NumbaError as error:
-        said = [line for line in str(error).splitlines() if line.strip()]
-        raise TypeError("numba cannot compile it: " + " ".join(said[:3])[:400]) from None
+    return in_words(lambda: numba.njit(SIGNATURE, fastmath=True, boundscheck=checked)(plain(function)))
 
 
 def multiplied(kernel: Callable[..., Any], a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, float]:

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 import jt_edu as jt
+from jt_exercises.answers import same
 from jt_exercises.graph_data import meant, told
 from jt_exercises.verdict import RefusedError, ask
 
+NEAR = 1e-6
 READ, ADD, ALL = ("reindex",), ("reindex_reduce",), ("reindex", "multiply", "reindex_reduce")
 Outcomes = Iterator[tuple[np.ndarray, str]]  # what is right; then what comes of known mistakes, and words for each
 Unlike = Callable[[np.ndarray, np.ndarray], str]  # how wrong numbers differ from the right ones, in words
@@ -68,15 +70,12 @@ def expect(
         raise RefusedError(f"{case}: one {_listed(of)} is enough; yours takes {len(ops)}")
     if not all(any(_same(row[1], np.asarray(a)) for a in arguments) for row in rows if row[0] == "array"):
         raise RefusedError(f"{case}: it reads numbers that it was not given. Let the operators compute them")
-    mine, (right, _) = numbers, next(outcomes)
-    if _same(mine, right) and count == 1:
-        return
-    if _same(mine, right):
+    right, _ = next(outcomes)
+    asked = f"{case}: its shape should be {right.shape}"
+    words = unlike(numbers, right) if numbers.shape == right.shape and not _same(numbers, right) else ""
+    same(numbers, right, case, outcomes, NEAR, words, asked)
+    if count > 1:
         raise RefusedError(f"{case}: it takes {count} kernels; {_listed(of)} can share one")
-    words = next((words for wrong, words in outcomes if _same(mine, wrong)), "")
-    if not words and mine.shape != right.shape:
-        words = f"its shape should be {right.shape}, and is {mine.shape}"
-    raise RefusedError(f"{case}: {words or unlike(mine, right)}", mine, right)
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

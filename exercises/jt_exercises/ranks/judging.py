@@ -1,24 +1,20 @@
-"""Judging: what a learner's function does on ranks that take turns in several orders, and numbers that are compared.
+"""Judging: what a learner's function does on ranks that take turns in several orders.
 
 for run in runs(ring_allreduce, [(x0,), (x1,)], name="ring_allreduce"):       one run for each order
     run.results                                                               what each rank answers
-same(run.results, right, "the sum on each rank", [(wrong, "a mistake")])      RefusedError where it is not right
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from jt_edu.base.plural import plural
 from jt_exercises.ranks.probes import on_ranks
 from jt_exercises.seed import random
-from jt_exercises.verdict import NotDoneError, RefusedError, ask, short
+from jt_exercises.verdict import NotDoneError, RefusedError, ask
 
 ORDERS = 3  # of turns: each rank in its turn, and then drawn
-NEAR = 1e-9
 
 
 class Run(NamedTuple):
@@ -65,26 +61,3 @@ def _nothing(results: list[Any]) -> None:
         raise NotDoneError("it returns None: is a `return` missing?")
     rank = next(rank for rank, result in enumerate(results) if result is None)
     raise RefusedError(f"rank {rank} of {len(results)} returns None, and others do not")
-
-
-def same(
-    found: Any,
-    right: np.ndarray,
-    what: str,
-    known: Iterable[tuple[Any, str]] = (),
-    near: float = NEAR,
-    otherwise: str = "these are not the right numbers",
-) -> None:
-    """RefusedError where an answer is not the right numbers; `known` are wrong ones, and what is said of them."""
-    try:
-        mine = np.asarray(found)
-    except ValueError:  # lists of several lengths
-        mine = np.asarray(None)
-    if mine.dtype.kind not in "iuf":
-        first = found[0] if isinstance(found, (list, tuple)) and found else found
-        raise RefusedError(f"{what}: numbers of the shape {right.shape} are asked for, not {short(first)}")
-    if mine.shape != right.shape:
-        raise RefusedError(f"{what}: the shape is {right.shape}; yours is {mine.shape}")
-    if not np.allclose(mine, right, near, near):
-        why = (words for wrong, words in known if np.allclose(mine, wrong, near, near))
-        raise RefusedError(f"{what}: {next(why, otherwise)}", mine, right)

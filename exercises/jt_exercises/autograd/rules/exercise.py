@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jt_exercises.answers import same
 from jt_exercises.autograd.numbers import slope
 from jt_exercises.exercise import exercise
 from jt_exercises.verdict import NotDoneError, RefusedError, ask, part
@@ -66,13 +67,8 @@ def _one(rule: Any, name: str, function: Any, inputs: tuple[np.ndarray, ...], k:
     if len(found) <= k or found[k] is None:
         raise NotDoneError("it returns no gradient here")
     right = dout * slope(function, inputs, k)
-    mine = np.asarray(found[k])
-    if mine.shape != right.shape:
-        raise RefusedError(f"the gradient has the shape of the input, {right.shape}; yours has {mine.shape}")
-    if mine.dtype.kind not in "biuf":
-        raise RefusedError(f"a gradient is an array of numbers, not of {mine.dtype}")
-    if not np.allclose(mine, right, NEAR, NEAR):
-        known = [*MISTAKES.get(f"{name} {k}", ()), *MISTAKES["every"], (lambda *_: -right, SIGNS)]
-        why = next((words for wrong, words in known if np.allclose(mine, wrong(out, dout, *inputs))), "")
-        told = f"for {', '.join(f'{n} = {v.tolist()}' for n, v in zip('xy', inputs, strict=False))}"
-        raise RefusedError(f"{told}: {why or 'it is not the slope times `dout`'}", mine, right)
+    mistakes = [*MISTAKES.get(f"{name} {k}", ()), *MISTAKES["every"], (lambda *_: -right, SIGNS)]
+    known = ((wrong(out, dout, *inputs), words) for wrong, words in mistakes)
+    told = f"for {', '.join(f'{n} = {v.tolist()}' for n, v in zip('xy', inputs, strict=False))}"
+    asked = f"the gradient is an array of numbers, of the shape of the input, {right.shape}"
+    same(found[k], right, told, known, NEAR, "it is not the slope times `dout`", asked)

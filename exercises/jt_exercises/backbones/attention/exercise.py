@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 import jt_edu as jt
-from jt_exercises.backbones.arrays import Array, near, numbers, pair, slip
+from jt_exercises.answers import Array, pair, same
+from jt_exercises.backbones.arrays import NEAR
 from jt_exercises.exercise import exercise
 from jt_exercises.seed import random
-from jt_exercises.verdict import RefusedError, ask, part
+from jt_exercises.verdict import ask, part
 
 CASES = {  # (t, s, d, e)
     False: ((3, 3, 4, 2), (4, 6, 9, 9), (1, 5, 2, 1)),
@@ -49,12 +50,9 @@ def _one(answer: Callable[..., Any], q: Array, k: Array, v: Array, causal: bool)
     out, weights = pair(found, "attention returns what comes out and the weights")
     allowed = np.ones((len(q), len(k)), bool)
     allowed = np.tril(allowed) if causal else allowed
-    mine, right = numbers(weights, f"`weights` of {shapes}", allowed.shape), _weights(q, k, allowed)
-    if not near(mine, right):
-        raise RefusedError(f"{shapes}: {_unlike(mine, q, k, allowed)}", mine, right)
-    came = numbers(out, f"`out` of {shapes}")
-    if not near(came, right @ v):
-        raise RefusedError(f"{shapes}: the weights are right; what comes out is `weights @ v`", came, right @ v)
+    right, known = _weights(q, k, allowed), _mistakes(weights, q, k, allowed)
+    same(weights, right, f"`weights` of {shapes}", known, NEAR, "they are not softmax(q kᵀ / √d)")
+    same(out, right @ v, f"`out` of {shapes}", (), NEAR, "the weights are right; what comes out is `weights @ v`")
 
 
 def _weights(q: Array, k: Array, allowed: Array, scale: float | None = None, axis: int = 1) -> Array:
@@ -63,24 +61,22 @@ def _weights(q: Array, k: Array, allowed: Array, scale: float | None = None, axi
     return np.asarray(powers / np.maximum(powers.sum(axis, keepdims=True), 1e-30))
 
 
-def _unlike(weights: Array, q: Array, k: Array, allowed: Array) -> str:
-    """What the weights are instead."""
+def _mistakes(weights: Array, q: Array, k: Array, allowed: Array) -> Iterator[tuple[Array, str]]:
+    """What the weights may be instead, and what is said of that."""
     if np.isnan(weights).any():
-        return "some weights are nan: is there a row in which all is masked? Each element may look at itself"
-    slips = {
-        "the scores are not divided by the square root of d": _weights(q, k, allowed, 1.0),
-        "the scores are divided by d: its square root will do": _weights(q, k, allowed, 1 / q.shape[1]),
-        "each column adds up to 1, and each row should: softmax over the keys": _weights(q, k, allowed, axis=0),
-    }
+        yield weights, "some are nan: is there a row in which all is masked? Each element may look at itself"
+    yield _weights(q, k, allowed, 1.0), "the scores are not divided by the square root of d"
+    yield _weights(q, k, allowed, 1 / q.shape[1]), "the scores are divided by d: its square root will do"
+    yield _weights(q, k, allowed, axis=0), "each column adds up to 1, and each row should: softmax over the keys"
     if not allowed.all():
         free = _weights(q, k, np.ones_like(allowed))
         powers = np.exp(np.where(allowed, q @ k.T * q.shape[1] ** -0.5, 0))
-        slips |= {
-            "the mask is left out: with causal=True element i looks at the elements up to i": free,
-            "the mask is the wrong way round: these look at what is still to come": _weights(q, k, allowed.T),
-            "masked weights are 0, but the rows no longer add up to 1: mask the scores, before the softmax": free
-            * allowed,
-            "a masked score of 0 still gets a weight: e to the 0 is 1. Let it be -inf": powers
-            / powers.sum(1, keepdims=True),
-        }
-    return slip(weights, slips, "they are not softmax(q kᵀ / √d)")
+        yield free, "the mask is left out: with causal=True element i looks at the elements up to i"
+        yield (
+            _weights(q, k, allowed[::-1, ::-1]),
+            "the mask is the wrong way round: these look at what is still to come",
+        )
+        words = "masked weights are 0, but the rows no longer add up to 1: mask the scores, before the softmax"
+        yield free * allowed, words
+        words = "a masked score of 0 still gets a weight: e to the 0 is 1. Let it be -inf"
+        yield powers / powers.sum(1, keepdims=True), words

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 import jt_edu as jt
+from jt_exercises.answers import Array, same
 from jt_exercises.backbones import probes
-from jt_exercises.backbones.arrays import Array, batch_norm, convolution, near, norm, numbers, slip
+from jt_exercises.backbones.arrays import NEAR, batch_norm, convolution, norm
 from jt_exercises.exercise import exercise
 from jt_exercises.seed import random
 from jt_exercises.verdict import RefusedError, ask, part
@@ -52,18 +53,15 @@ def blocks(residual: Callable[..., Any], bottleneck: Callable[..., Any]) -> str:
 def _residual(residual: Callable[..., Any], x: Array, around: bool) -> None:
     told = f"x, 1 - x, {'2 * x' if around else 'None'}"
     found = ask(residual, jt.array(x), around, case=told, name="residual", through=probes.block)
-    mine, straight, other = numbers(found, "what residual returns", x.shape), 1 - x, 2 * x if around else x
-    right = np.maximum(straight + other, 0)
-    if not near(mine, right):
-        slips = {
-            "the relu comes after the sum, and there is none here": straight + other,
-            "what comes out of the body gets its relu with the sum, not before it": np.maximum(straight, 0) + other,
-            "that is the body alone: x has to be added": np.maximum(straight, 0),
-            "`around` says what is added: x itself only where it is None": np.maximum(straight + x, 0),
-        }
-        where = f"x = {x.tolist()}" if x.ndim == 1 else f"x of shape {x.shape}"
-        why = slip(mine, slips, "it is not the relu of the sum of the two")
-        raise RefusedError(f"residual({told}) of {where}: {why}", mine, right)
+    straight, other = 1 - x, 2 * x if around else x
+    slips = [
+        (straight + other, "the relu comes after the sum, and there is none here"),
+        (np.maximum(straight, 0) + other, "what comes out of the body gets its relu with the sum, not before it"),
+        (np.maximum(straight, 0), "that is the body alone: x has to be added"),
+        (np.maximum(straight + x, 0), "`around` says what is added: x itself only where it is None"),
+    ]
+    what = f"residual({told}) of " + (f"x = {x.tolist()}" if x.ndim == 1 else f"x of shape {x.shape}")
+    same(found, np.maximum(straight + other, 0), what, slips, NEAR, "it is not the relu of the sum of the two")
 
 
 def _shapes(inputs: int, channels: int) -> list[tuple[int, int, int]]:
@@ -99,15 +97,10 @@ def _bottleneck(bottleneck: Callable[..., Any], inputs: int, channels: int, stri
         if shapes.get(name) != state[name].shape:
             shape = shapes.get(name)
             raise RefusedError(f"the weight of layer {name[0]} of {told} has shape {shape}, not {state[name].shape}")
-    mine, right = numbers(out, f"what {told} makes of x"), _run(x, state, stride)
-    if mine.shape != right.shape:
-        raise RefusedError(
-            f"{told} makes {x.shape} into {mine.shape}, and should make it {right.shape}: look at stride and padding"
-        )
-    if not near(mine, right):
-        early = "the first 1 x 1 has the stride, and never looks at most of the places; the 3 x 3 sees them all"
-        why = slip(mine, {early: _run(x, state, stride, at=0)}, "its layers are right, and what comes out is not")
-        raise RefusedError(f"{told}: {why}", mine, right)
+    right, early = _run(x, state, stride), _run(x, state, stride, at=0)
+    known = [(early, "the first 1 x 1 has the stride, and never looks at most of the places; the 3 x 3 sees them all")]
+    shapes = f"{told} makes {x.shape} into {right.shape}: look at stride and padding"
+    same(out, right, told, known, NEAR, "its layers are right, and what comes out is not", shapes)
 
 
 def _run(x: Array, state: dict[str, Array], stride: int, at: int = 1) -> Array:

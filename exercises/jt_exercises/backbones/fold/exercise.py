@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from jt_exercises.answers import Array, pair, same
 from jt_exercises.backbones import probes
-from jt_exercises.backbones.arrays import Array, near, norm, numbers, pair, slip
+from jt_exercises.backbones.arrays import NEAR, norm
 from jt_exercises.exercise import exercise
 from jt_exercises.seed import random
-from jt_exercises.verdict import RefusedError, ask, part
+from jt_exercises.verdict import ask, part
 
 CASES = {  # (inputs, outputs, eps)
     False: ((3, 3, 1e-5), (2, 5, 1e-3)),
     True: ((3, 4, 1e-5), (1, 1, 1e-3)),
 }
 LEAST = 0.0005  # so small a variance that eps counts
+OTHERWISE = "what does a place of zeros become?"
 
 
 @exercise(
@@ -55,28 +57,22 @@ def _one(answer: Callable[..., Any], own: Array, bias: Array | None, bn: dict[st
     def scaled(by: Array) -> Array:
         return own * by[:, None, None, None]
 
-    slips = {
-        "eps is left out": scaled(gamma / np.sqrt(var)),
-        "that divides by the variance: its square root is the spread": scaled(gamma / (var + eps)),
-        "bn.weight is left out": scaled(1 / np.sqrt(var + eps)),
-        "the convolution is as it was": own,
-    }
+    slips = [
+        (scaled(gamma / np.sqrt(var)), "eps is left out"),
+        (scaled(gamma / (var + eps)), "that divides by the variance: its square root is the spread"),
+        (scaled(1 / np.sqrt(var + eps)), "bn.weight is left out"),
+        (own, "the convolution is as it was"),
+    ]
     if inputs == outputs:
         wrong = "the inputs are scaled, axis 1 of the weight; a batch norm scales outputs, axis 0"
-        slips[wrong] = own * scale[:, None, None]
-    _same(weight, scaled(scale), slips, f"the weight of {told}")
-    slips = {
-        "the bias of the convolution goes through the batch norm too": beta - mean * scale,
-        "that of the convolution is scaled as well": beta + begin - mean * scale,
-        "the mean is subtracted before it is scaled": beta + begin * scale - mean,
-        "the running mean is left out": beta + begin * scale,
-        "the mean is subtracted, not added": beta + (begin + mean) * scale,
-        "bn.bias is left out": (begin - mean) * scale,
-    }
-    _same(offset, beta + (begin - mean) * scale, slips, f"the bias of {told}")
-
-
-def _same(found: Any, right: Array, slips: dict[str, Array], what: str) -> None:
-    mine = numbers(found, what, right.shape)
-    if not near(mine, right):
-        raise RefusedError(f"{what}: {slip(mine, slips, 'what does a place of zeros become?')}", mine, right)
+        slips.append((own * scale[:, None, None], wrong))
+    same(weight, scaled(scale), f"the weight of {told}", slips, NEAR, OTHERWISE)
+    slips = [
+        (beta - mean * scale, "the bias of the convolution goes through the batch norm too"),
+        (beta + begin - mean * scale, "that of the convolution is scaled as well"),
+        (beta + begin * scale - mean, "the mean is subtracted before it is scaled"),
+        (beta + begin * scale, "the running mean is left out"),
+        (beta + (begin + mean) * scale, "the mean is subtracted, not added"),
+        ((begin - mean) * scale, "bn.bias is left out"),
+    ]
+    same(offset, beta + (begin - mean) * scale, f"the bias of {told}", slips, NEAR, OTHERWISE)

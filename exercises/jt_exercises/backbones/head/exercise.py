@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 import jt_edu as jt
+from jt_exercises.answers import Array, numbers, same
 from jt_exercises.backbones import probes
-from jt_exercises.backbones.arrays import Array, batch_norm, convolution, near, norm, numbers
+from jt_exercises.backbones.arrays import NEAR, batch_norm, convolution, norm
 from jt_exercises.exercise import exercise
 from jt_exercises.seed import random
 from jt_exercises.verdict import RefusedError, ask
@@ -38,23 +39,24 @@ def head(new_head: Callable[..., Any]) -> str:
         shapes = {"conv1.weight": (channels, 1, 3, 3), "fc.weight": (old, channels), "fc.bias": (old,)}
         state |= {name: draw.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
         x, labels = draw.normal(3, 2, (BATCH, 1, 6, 6)).astype(np.float32), draw.integers(0, classes, BATCH)
-        asked = (state, classes, jt.array(x), jt.array(labels))
-        found = ask(new_head, *asked, case=f"net, {classes}", name="new_head", through=probes.trained)
+        handed = (state, classes, jt.array(x), jt.array(labels))
+        found = ask(new_head, *handed, case=f"net, {classes}", name="new_head", through=probes.trained)
         if isinstance(found, str):
             raise RefusedError(f"{told} returns the parameters to train, not {found}")
-        same, learn, before, after = found
-        if same:
+        old_one, learn, before, after = found
+        if old_one:
             raise RefusedError(f"after {told} net.fc is the old one: put a new nn.Linear in its place")
         if "fc.bias" not in learn:
             raise RefusedError(f"after {told} net.fc is frozen, too: freeze first, then make the head")
-        begin = numbers(before["fc.weight"], f"after {told} net.fc.weight", (classes, channels)), before["fc.bias"]
+        asked = f"after {told} net.fc.weight should have the shape {(classes, channels)}"
+        begin = numbers(before["fc.weight"], asked, (classes, channels)), before["fc.bias"]
         _backbone(state, after, [name for name in learn if not name.startswith("fc.")])
         end = after["fc.weight"], after["fc.bias"]
         right = _stepped(*begin, batch_norm(convolution(x, state["conv1.weight"]), state, "bn1"), labels)
         if any(np.array_equal(was, now) for was, now in zip(begin, end, strict=True)):
             raise RefusedError("after two steps a part of the new head is as it was: return all of its parameters")
-        if not all(near(now, wanted) for now, wanted in zip(end, right, strict=True)):
-            raise RefusedError("after two steps the new head is not where its gradients lead", end[0], right[0])
+        for now, wanted in zip(end, right, strict=True):
+            same(now, wanted, near=NEAR, otherwise="after two steps the new head is not where its gradients lead")
     return "the head learns, and nothing else moves"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jt_exercises.answers import numbers
 from jt_exercises.convolution.sums import correlate
 from jt_exercises.exercise import exercise
 from jt_exercises.seed import random
@@ -41,13 +42,10 @@ def fft(answer: Callable[..., Any]) -> str:
     for size, taps in CASES:
         image, window = draw.normal(size=size), draw.normal(size=taps)
         where, right = f"for an image of {size} and a window of {taps}", correlate(image, window)
-        found = np.asarray(ask(answer, image, window, case=f"image of {size}, window of {taps}", name="fft_conv"))
-        if found.shape != right.shape:
-            raise RefusedError(f"{where} there are {right.shape} places, not {found.shape}")
-        if found.dtype.kind == "c":
+        found = ask(answer, image, window, case=f"image of {size}, window of {taps}", name="fft_conv")
+        if np.iscomplexobj(found):
             raise RefusedError("the answer is complex: two real arrays give a real one, take `.real`, or irfft2")
-        if found.dtype.kind not in "biuf":
-            raise RefusedError(f"the answer is an array of real numbers, not of {found.dtype}")
+        found = numbers(found, f"{where} there are {right.shape} places, real numbers", right.shape)
         if not np.allclose(found, right, atol=1e-9):
             raise RefusedError(f"{where}: {_slip(image, window, found)}", found, right)
     if _by_windows(answer):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jt_exercises.answers import numbers
 from jt_exercises.convolution.sums import correlate
 from jt_exercises.convolution.transforms import Transform, transform
 from jt_exercises.exercise import exercise
@@ -38,12 +39,9 @@ def float16(answer: Callable[..., Any]) -> str:
     for t in map(transform, OUTPUTS):
         for _ in range(TRIES):
             d, g = draw.normal(size=t.outputs + 2), _taps(draw, t)
-            found = np.asarray(ask(answer, t, d, g, case=f"F({t.outputs}, 3), d, g", name="half"))
-            if found.shape != (t.outputs,):
-                raise RefusedError(f"F({t.outputs}, 3) has {t.outputs} outputs in a row, not of shape {found.shape}")
-            if found.dtype.kind not in "biuf":
-                raise RefusedError(f"the outputs are real numbers, not of {found.dtype}")
-            tries.append((t, d, g, found.astype(float)))
+            found = ask(answer, t, d, g, case=f"F({t.outputs}, 3), d, g", name="half")
+            asked = f"F({t.outputs}, 3) has {t.outputs} outputs in a row, real numbers"
+            tries.append((t, d, g, numbers(found, asked, (t.outputs,))))
     for t, d, g, found in tries:
         if not np.array_equal(found, right := in_half(t, d, g)):
             words = _slip(tries) or f"the outputs of F({t.outputs}, 3) are not those of four rounded steps"

@@ -6,8 +6,6 @@ import itertools
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from jt_exercises.exercise import exercise
 from jt_exercises.seed import random
 from jt_exercises.verdict import RefusedError, ask, short
@@ -83,12 +81,11 @@ def _complete(g: Graph, found: Any) -> Groups:
     """A group for each name."""
     if not isinstance(found, Mapping) or set(found) != set(g.order):
         raise RefusedError(f"the answer is a dict with a group for each of ({', '.join(g.order)}), not {short(found)}")
-    groups = {n: h.item() if isinstance(h, np.ndarray) and h.shape == () else h for n, h in found.items()}
     try:
-        set(groups.values())
+        set(found.values())
     except TypeError:
-        raise RefusedError(f"a group is a number or a name; these are {short(groups)}") from None
-    return groups
+        raise RefusedError(f"a group is a number or a name; these are {short(found)}") from None
+    return found
 
 
 def _allowed(g: Graph, found: Groups) -> None:

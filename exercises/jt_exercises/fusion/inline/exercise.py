@@ -6,15 +6,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import jt_edu as jt
 from jt_edu.ir.meta_ops import Elementwise, ReindexReduce
 from jt_edu.ir.node import Node, history
+from jt_exercises.answers import truth
 from jt_exercises.exercise import exercise
 from jt_exercises.fusion.cases import Value, fate, ones
 from jt_exercises.seed import random
-from jt_exercises.verdict import RefusedError, ask, short
+from jt_exercises.verdict import RefusedError, ask
 
 DRAWN = 3  # times all pairs, of sizes and operators that are drawn
 OPERATORS = {"exp": jt.exp, "log": jt.log, "sqrt": jt.sqrt, "negative": jt.negative, "sigmoid": jt.sigmoid}
@@ -93,10 +92,8 @@ def inline(answer: Callable[..., Any]) -> str:
     every = list(pairs())
     for pair in every:
         case = f"{pair.a}, {pair.b}, times={pair.times:g}"
-        found = ask(answer, pair.a, pair.b, pair.times, case=case, name="can_inline")
-        if np.shape(found) or np.asarray(found).dtype.kind != "b":
-            raise RefusedError(f"the answer is True or False, not {short(found)}")
-        if bool(found) != pair.fused:
+        found = truth(ask(answer, pair.a, pair.b, pair.times, case=case, name="can_inline"))
+        if found != pair.fused:
             does = "computes it there" if pair.fused else "does not"
             often = "once" if pair.times == 1 else f"{pair.times:g} times"
             raise RefusedError(

@@ -48,7 +48,7 @@ def kernels_of_a_line(answer: Callable[..., Any]) -> str:
             found = None
         if not isinstance(found, (list, tuple, set, np.ndarray)):
             raise RefusedError(f"kernels_of({case}) is {right}: a list of numbers, not {short(found)}")
-        mine = [k.item() if isinstance(k, np.ndarray) and k.size == 1 else k for k in found]
+        mine = found.tolist() if isinstance(found, np.ndarray) else list(found)
         if mine != right:
             told = f"kernels_of({case}) is {right}, not {short(mine)}: {_slip(mine, right) or hint}"
             raise RefusedError(f"{told}. The kernels, and their lines:\n{_table(model)}")

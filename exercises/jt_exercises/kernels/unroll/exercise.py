@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from jt_exercises.answers import same
 from jt_exercises.exercise import exercise
 from jt_exercises.kernels.cases import COLUMNS, ROWS
 from jt_exercises.kernels.probes import race, sums
-from jt_exercises.kernels.reports import from_behind, refused
+from jt_exercises.kernels.tried import from_behind
 from jt_exercises.seed import random
 from jt_exercises.verdict import RefusedError, ask
 
@@ -41,10 +42,9 @@ def unroll(answer: Callable[..., Any]) -> str:
         if rows == FEW[0]:
             reads = _counted(report["reads"], rows)
     table = random(ROWS).normal(size=(ROWS, COLUMNS)).astype(np.float32)
-    raced = refused(ask(answer, table, case=f"compiled, on {ROWS} rows", name="four_rows", through=race))
+    raced = ask(answer, table, case=f"compiled, on {ROWS} rows", name="four_rows", through=race)
     right = table.sum(0, dtype=np.float64)
-    if not np.allclose(raced["out"], right, NEAR, NEAR):
-        raise RefusedError(f"on {ROWS} rows some sums are not the same", raced["out"], right)
+    same(raced["out"], right, near=NEAR, otherwise=f"on {ROWS} rows some sums are not the same")
     if (speed := float(raced["speed"])) < SLOW:
         raise RefusedError(
             f"right sums, and {speed:.2f} times as fast as the original. The innermost loop has to go along a row, "
@@ -56,7 +56,7 @@ def unroll(answer: Callable[..., Any]) -> str:
 def _small(answer: Callable[..., Any], rows: int) -> Mapping[str, Any]:
     """What came of some columns of a small table; RefusedError names the first wrong sum."""
     table = random(rows).integers(1, 50, (rows, WIDE)).astype(np.float32)
-    report = refused(ask(answer, table, LO, HI, case=f"{rows} rows", name="four_rows", through=sums))
+    report = ask(answer, table, LO, HI, case=f"{rows} rows", name="four_rows", through=sums)
     out, right = np.asarray(report["out"]), table.sum(0)
     for k in range(WIDE):
         if LO <= k < HI and out[k] != right[k]:

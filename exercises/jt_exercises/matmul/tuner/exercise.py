@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from jt_exercises.exercise import exercise
 from jt_exercises.matmul.probes import tuned
 from jt_exercises.roofline.worlds import World
@@ -55,7 +53,6 @@ def _one(answer: Any, k: int) -> None:
         return size in works
 
     found = ask(answer, candidates, runs, world.clock, case=f"{candidates}, run, clock", through=tuned)
-    found = found.item() if isinstance(found, np.ndarray) and found.ndim == 0 else found
     if not isinstance(found, (int, float)) or found not in candidates:
         raise RefusedError(f"tune returns one of {candidates}, not {short(found)}")
     if not calls:

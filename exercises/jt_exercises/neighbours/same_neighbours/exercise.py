@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from jt_exercises.answers import truth
 from jt_exercises.exercise import exercise
 from jt_exercises.neighbours.cases import nearest, two_clouds
 from jt_exercises.seed import random
-from jt_exercises.verdict import RefusedError, ask, short
+from jt_exercises.verdict import RefusedError, ask
 
 
 @exercise(
@@ -28,16 +29,14 @@ from jt_exercises.verdict import RefusedError, ask, short
 )
 def same_neighbours(answer: Callable[..., Any]) -> str:
     """Hand right and wrong indices to a comparison, which has to tell them apart: neither too strict nor too lax."""
-    answers, all_said = _answers(), dict[int, Any]()
+    answers, said = _answers(), dict[int, bool]()
     for k in map(int, random(0).permutation(len(answers))):  # who counts them learns nothing
         name, queries, points, found, *_ = answers[k]
-        all_said[k] = ask(answer, queries, points, np.array(found), case=name, name="agrees")
+        told = ask(answer, queries, points, np.array(found), case=name, name="agrees")
+        said[k] = truth(told, "agrees returns True or False")
     for k, (name, _, _, found, right, why) in enumerate(answers):
-        said = all_said[k]
-        if np.ndim(said) or np.asarray(said).dtype.kind != "b":
-            raise RefusedError(f"agrees returns True or False, not {short(said)}")
-        if bool(said) is not right:
-            raise RefusedError(f"of {name}, {found}, you say {bool(said)}: {why}")
+        if said[k] is not right:
+            raise RefusedError(f"of {name}, {found}, you say {said[k]}: {why}")
     return f"{len(answers)} answers, of which {sum(not right for *_, right, _ in answers)} are wrong"
 
 

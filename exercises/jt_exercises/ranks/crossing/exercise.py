@@ -10,8 +10,8 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu.mpi.perf_model import model
+from jt_exercises.answers import same
 from jt_exercises.exercise import exercise
-from jt_exercises.ranks.judging import same
 from jt_exercises.seed import random
 from jt_exercises.verdict import ask, part
 

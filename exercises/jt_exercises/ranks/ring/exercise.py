@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from jt_exercises.answers import same
 from jt_exercises.exercise import exercise
-from jt_exercises.ranks.judging import Run, runs, same
+from jt_exercises.ranks.judging import Run, runs
 from jt_exercises.seed import random
 from jt_exercises.verdict import RefusedError, part
 

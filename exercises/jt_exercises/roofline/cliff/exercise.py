@@ -6,8 +6,8 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+from jt_exercises.answers import number
 from jt_exercises.exercise import exercise
-from jt_exercises.roofline.answers import number
 from jt_exercises.roofline.worlds import cache_misses
 from jt_exercises.seed import random
 from jt_exercises.verdict import RefusedError, ask

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import jt_edu as jt
+from jt_exercises.answers import entry
 from jt_exercises.exercise import exercise
-from jt_exercises.roofline.answers import entry
 from jt_exercises.verdict import RefusedError, part
 
 SIZE = 1_000_000  # numbers: large enough that the one number of a sum does not count

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jt_exercises.answers import entry
 from jt_exercises.exercise import exercise
-from jt_exercises.roofline.answers import entry
 from jt_exercises.verdict import RefusedError, part
 
 CLOSE, NEARLY = 0.01, 0.1  # 0.083 is 1 / 12; 0.09 is not, but means it

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+from jt_exercises.answers import number, pair
 from jt_exercises.exercise import exercise
-from jt_exercises.roofline.answers import number
 from jt_exercises.seed import random
 from jt_exercises.verdict import RefusedError, ask, short
 
@@ -36,9 +36,8 @@ def roof(answer: Callable[..., Any]) -> str:
 
 
 def _one(answer: Any, intensity: float, bandwidth: float, peak: float) -> None:
-    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-        raise RefusedError(f"the answer is a pair, such as (2e9, 'memory'), not {short(answer)}")
-    speed, bound = number(answer[0], "the first of the pair"), answer[1]
+    first, bound = pair(answer, "the answer is a pair, such as (2e9, 'memory')")
+    speed = number(first, "the first of the pair is a number")
     right = min(intensity * bandwidth, peak)
     where = f"roof({intensity:g}, {bandwidth:g}, {peak:g})"
     if not math.isclose(speed, right, rel_tol=1e-9):

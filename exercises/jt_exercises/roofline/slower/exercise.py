@@ -6,12 +6,11 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-import numpy as np
-
+from jt_exercises.answers import truth
 from jt_exercises.exercise import exercise
 from jt_exercises.roofline.worlds import World
 from jt_exercises.seed import random
-from jt_exercises.verdict import RefusedError, ask, short
+from jt_exercises.verdict import RefusedError, ask
 
 MOST = 30  # runs of each
 MOODS = ((0.0, 0.0), (0.01, 0.0), (-0.004, 0.0), (0.0, 0.4), (0.002, 0.4))  # (slower with each run, disturbed runs)
@@ -35,14 +34,11 @@ def slower(answer: Callable[..., Any]) -> str:
     for k, (true, (drift, share), _) in enumerate(cases):
         world = World(int(random(56, k).integers(1 << 30)), share, drift)
         work = world.work(1e-3), world.work(1e-3 * true)
-        found = ask(answer, *work, world.clock, case="old, new, clock", name="is_slower")
-        value = np.asarray(found)
-        if value.shape or value.dtype.kind != "b":
-            raise RefusedError(f"the answer is True or False, not {short(found)}")
+        found = truth(ask(answer, *work, world.clock, case="old, new, clock", name="is_slower"))
         if world.calls > 2 * MOST:
             raise RefusedError(f"old and new ran {world.calls} times together; {MOST} times each are enough")
-        if bool(value) != (true > 1.1):
-            raise RefusedError(_misjudged(true, drift, share, world.calls, bool(value)))
+        if found != (true > 1.1):
+            raise RefusedError(_misjudged(true, drift, share, world.calls, found))
     return f"{len(cases)} comparisons"
 
 

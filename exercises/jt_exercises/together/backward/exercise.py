@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 import jt_edu as jt
+from jt_exercises.answers import same
 from jt_exercises.exercise import exercise
-from jt_exercises.ranks.judging import runs, same
+from jt_exercises.ranks.judging import runs
 from jt_exercises.seed import random
 from jt_exercises.verdict import part
 

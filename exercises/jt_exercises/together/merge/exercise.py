@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jt_exercises.answers import same
 from jt_exercises.exercise import exercise
-from jt_exercises.ranks.judging import same
 from jt_exercises.seed import random
 from jt_exercises.verdict import RefusedError, ask, part, short
 

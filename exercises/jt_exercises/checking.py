@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jt_edu.base.plural import plural
-from jt_exercises.card import Card, as_html
+from jt_exercises.card import MARK, Card, as_html
 from jt_exercises.exercise import ROOMS, Exercise, find, of_room
 from jt_exercises.picture import Picture
 from jt_exercises.progress import FILE, Progress, Tried
@@ -58,14 +58,18 @@ def _beside(wanted: Exercise, found: Verdict, tried: Tried) -> list[tuple[str, s
 
 
 def solved(*numbers: str) -> bool:
-    """Whether these exercises were right when they were last tried in this process.
+    """Whether these exercises were right when they were last tried in this process; else it says which are missing.
 
     Example:
         >>> solved("01.3")
+        ○ this cell uses 01.3: solve it, or run its cell again
         False
     """
     last = {verdict.name.partition(" ")[0]: verdict.passed for verdict in heard}
-    return all(last.get(number) for number in numbers)
+    if missing := [number for number in numbers if not last.get(number)]:
+        text = f"{MARK[None]} this cell uses {' and '.join(missing)}: solve it, or run its cell again"
+        show(Picture(as_html(text), text))
+    return not missing
 
 
 def hint(number: str) -> None:

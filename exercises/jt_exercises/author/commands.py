@@ -58,7 +58,7 @@ SOLUTION = '''# %% [markdown]
 # What is to be written, and what may be used for it.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def {name}(x):

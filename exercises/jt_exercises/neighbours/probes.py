@@ -123,6 +123,8 @@ def asked(answer: Any, probe: Any, *arguments: Any) -> Any:
         raise NotDoneError(str(error)) from None
     except (LostError, RaisedError) as error:
         told = str(error).partition("\n")[0]
+        if "Watched" in told:
+            told = "a row is read whole; this exercise asks for numbers one by one, such as `in0[i, a]`"
         raise RefusedError(re.sub(r"\bin2\b", "dout", told) if "dout" in answer else told) from None
 
 

@@ -7,7 +7,7 @@
 # Run the cell as often as you like. A try that fails opens a hint.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def made_before(y):

@@ -8,7 +8,7 @@
 # with the framework's, and says whether it is *exact*, to the last bit.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def backwards(x, dnormal):

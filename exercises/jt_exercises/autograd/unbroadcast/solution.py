@@ -11,7 +11,7 @@
 # Var it belongs to. The check uses six shapes. </details>
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def unbroadcast(dout, shape):

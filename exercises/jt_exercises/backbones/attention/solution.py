@@ -15,7 +15,7 @@
 import numpy as np
 
 import jt_edu as jt
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def attention(q, k, v, causal=False):

@@ -10,7 +10,7 @@
 # **Predict.** Her network has fewer operators then. Does it need fewer kernels? And how many times as fast is it?
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def fold(conv, bn):

@@ -10,7 +10,7 @@
 # place in our network, and what has another shape?
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def report(theirs, ours):

@@ -9,7 +9,7 @@
 # %%
 from dataclasses import astuple, replace
 
-from jt_exercises import check
+from jt_exercises import check, hint, solution
 from jt_exercises.convolution import Problem, key
 
 first = second = None

@@ -8,7 +8,7 @@
 # %%
 import numpy as np
 
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def fft_conv(image, window):

@@ -12,7 +12,7 @@
 # %%
 import numpy as np
 
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 from jt_exercises.convolution import transform
 
 t = transform(2)  # try others: print(transform(6).BT)

@@ -6,7 +6,7 @@
 # what tap (i, j) of place (y, x) looks at, and 0 outside the image.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def columns(image, kh, kw, stride, padding):

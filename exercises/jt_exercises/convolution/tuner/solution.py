@@ -9,7 +9,7 @@
 # %%
 from dataclasses import astuple
 
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 ROUNDS = 20  # in which the candidates take turns
 

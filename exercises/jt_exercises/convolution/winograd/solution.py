@@ -11,7 +11,7 @@
 # %%
 import numpy as np
 
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def winograd(d, g):

@@ -11,7 +11,7 @@
 # share a group.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def group(order, inputs, may):

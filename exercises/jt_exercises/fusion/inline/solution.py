@@ -13,7 +13,7 @@
 # often `b` reads each element of `a`.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def can_inline(a, b, times):

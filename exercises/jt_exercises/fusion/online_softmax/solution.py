@@ -11,7 +11,7 @@
 # %%
 import math
 
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def step(m, s, v):

@@ -10,7 +10,7 @@
 # * *again*: each reader reads the inputs and does the work.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def seconds(value, inputs, work, readers, bandwidth, peak):

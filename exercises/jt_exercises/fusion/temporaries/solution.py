@@ -7,7 +7,7 @@
 # which counts once.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def removed(kernels, values):

@@ -4,7 +4,7 @@
 # Which of these may the compiler do to our kernels? `True` or `False`.
 
 # %%
-from jt_exercises import check
+from jt_exercises import check, hint, solution
 
 may = {
     "(a + b) + c  ->  a + (b + c)": None,

@@ -8,7 +8,7 @@
 # Write `kernels_of`: the numbers of the kernels, from 0 on, in which a line is computed that contains `words`.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def kernels_of(kernels, words):

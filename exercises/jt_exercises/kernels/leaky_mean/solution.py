@@ -14,7 +14,7 @@
 
 # %%
 from jt_edu.ops import custom_kernel
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 LEAKY = """
 def kernel(lo, hi, x, out):

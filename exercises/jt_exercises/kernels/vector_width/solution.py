@@ -6,7 +6,7 @@
 # whatever else has none of the four endings.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def at_once(instruction):

@@ -5,7 +5,7 @@
 # `row` has one.
 
 # %%
-from jt_exercises import check
+from jt_exercises import check, hint, solution
 
 whose = {
     "x * 2 + 1": None,

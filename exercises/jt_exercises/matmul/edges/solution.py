@@ -6,7 +6,7 @@
 # them right for all sizes, 0 and 1 too.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def tiled_anywhere(a, b, c, t):

@@ -10,7 +10,7 @@
 # **Predict**: rank the innermost loops "i", "j" and "k", best first. (The check counts misses in a simulated cache.)
 
 # %%
-from jt_exercises import check
+from jt_exercises import check, hint, solution
 
 best_first = [None, None, None]
 # BEGIN SOLUTION put "i", "j" and "k" in place of the three None, best first

@@ -6,7 +6,7 @@
 # once, in sixteen variables, and write them when the loop over `k` is over. Sizes are multiples of 4.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def blocked(a, b, c):

@@ -6,7 +6,7 @@
 # (16, 32) and `b` is (32, 48).)
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def fast(a, b, c):

@@ -5,7 +5,7 @@
 # stay inside. `c` holds zeros at first. For now the sizes are multiples of `t`.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def tiled(a, b, c, t):

@@ -7,7 +7,7 @@
 # others become slower and slower.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def tune(candidates, run, clock):

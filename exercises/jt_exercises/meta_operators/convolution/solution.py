@@ -11,7 +11,7 @@
 # %%
 import numpy as np
 
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def my_conv2d(image, window, stride=1, padding=0):

@@ -10,7 +10,7 @@
 
 # %%
 from jt_edu.ir.index_expr import load
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def gather_rows(table, words):

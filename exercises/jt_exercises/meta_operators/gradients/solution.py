@@ -5,7 +5,7 @@
 # the first two, and one `reindex` in the third.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def windows(x):

@@ -5,7 +5,7 @@
 # `a` and `b` with the counters (i, k, j), multiply, and add up along k.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def my_matmul(a, b):

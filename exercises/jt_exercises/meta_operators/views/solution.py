@@ -5,7 +5,7 @@
 # `h` and `w`. What NumPy would write is in quotes.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def twice_as_wide(x, h, w):

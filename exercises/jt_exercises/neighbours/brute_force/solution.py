@@ -3,10 +3,11 @@
 #
 # The plain way. `in0` holds the queries and `in1` the points. `@out(i, r)` is the *number* of a point: the one nearest
 # to query `i` for `r` = 0, the second nearest for `r` = 1, and so on. Compute the distances to all points, then pick
-# the smallest, again and again. Points may have any number of axes. Threads should share the queries.
+# the smallest, again and again. Points may have any number of axes. Read numbers one by one, such as `@in0(i, a)`, and
+# no rows. Threads should share the queries.
 
 # %%
-from jt_exercises import check
+from jt_exercises import check, hint, solution
 
 NEAREST = """
 for i in prange(out_shape0):

@@ -22,7 +22,7 @@
 # it finds a *race*: two rounds of a `prange` that write to the same element, or one that reads what another one writes.
 
 # %%
-from jt_exercises import check
+from jt_exercises import check, hint, solution
 
 BACK = """
     # BEGIN SOLUTION add up what arrives at each point, in its row of out

@@ -23,7 +23,7 @@
 # ```
 
 # %%
-from jt_exercises import check
+from jt_exercises import check, hint, solution
 
 INSERT = """
 def insert(best, index, far, j):

@@ -25,7 +25,7 @@
 # and stop as early as you safely can.
 
 # %%
-from jt_exercises import check
+from jt_exercises import check, hint, solution
 
 RINGS = """
 side = int(data["side"])

@@ -13,7 +13,7 @@
 # %%
 import numpy as np
 
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def agrees(queries, points, found):

@@ -7,7 +7,7 @@
 # %%
 import math
 
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def crossing(P, alpha, beta):

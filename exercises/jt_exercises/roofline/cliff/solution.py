@@ -6,7 +6,7 @@
 # compared with a simulated cache.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def misses(lines, cache, passes):

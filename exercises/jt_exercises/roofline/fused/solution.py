@@ -5,7 +5,7 @@
 # where it does not. The arrays `x`, `y` and `z` are equally large.
 
 # %%
-from jt_exercises import check
+from jt_exercises import check, hint, solution
 
 factor = {
     "x.sum()": None,

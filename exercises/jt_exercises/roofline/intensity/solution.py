@@ -6,7 +6,7 @@
 # two operations. Write fractions, such as `2 / 7`.
 
 # %%
-from jt_exercises import check
+from jt_exercises import check, hint, solution
 
 intensity = {
     "x + y": None,

@@ -5,7 +5,7 @@
 # "memory" or "arithmetic". (Where both take the same time, at the ridge, say "arithmetic".)
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def roof(intensity, bandwidth, peak):

@@ -6,7 +6,7 @@
 # laptops do when they get warm. Complete `is_slower(old, new, clock)`. You may run each of the two 30 times.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def is_slower(old, new, clock):

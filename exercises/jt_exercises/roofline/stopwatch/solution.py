@@ -7,7 +7,7 @@
 # are disturbed in 7 of 10 runs.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def measure(work, clock):

@@ -9,7 +9,7 @@
 # where a bar is a mean over the whole batch. Fill in the two means; `count` is how many examples all ranks have.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def normalised_backward(comm, dy, y, std, count):

@@ -5,7 +5,7 @@
 # A bucket is full, and leaves, as soon as it has `cap` bytes or more; the last one leaves at the end.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def buckets(sizes, cap):

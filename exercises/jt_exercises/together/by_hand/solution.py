@@ -21,7 +21,7 @@
 # and `parameter.update(array)` takes one.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def begin(comm, net):

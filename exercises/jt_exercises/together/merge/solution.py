@@ -5,7 +5,7 @@
 # its count, mean and M2 are 0.
 
 # %%
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def merge(a, b):

@@ -16,7 +16,7 @@
 
 # %%
 import jt_edu as jt
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def descend(parameters, loss, lr):

@@ -6,7 +6,7 @@
 
 # %%
 import jt_edu as jt
-from jt_exercises import YourTurn, check
+from jt_exercises import YourTurn, check, hint, solution
 
 
 def learn(net, optimizer, x, y):

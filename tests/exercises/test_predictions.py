@@ -67,7 +67,7 @@ def test_a_prediction_has_a_number_of_its_own_and_an_answer_that_is_not_typed_in
     counts = [where for where, _ in ASKED.values()]
 
     assert ASKED.keys() == FOUND.keys()
-    assert not ASKED.keys() & {master.number for master in masters()}
+    assert not ASKED.keys() & masters().keys()
     assert all(number.partition(".")[0] == where.partition("_")[0] for number, (where, _) in ASKED.items())
     assert max(map(counts.count, counts)) <= 2
     assert [n for n, (_, body) in ASKED.items() if not any(isinstance(p, ast.Name) for p in ast.walk(body))] == []

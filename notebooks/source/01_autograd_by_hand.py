@@ -118,17 +118,35 @@ for times in (4, 8, 12, 16):
     took = (time.perf_counter() - begin) * 1e3
     print(f"{times + 1:>3} numbers: slope {first.grad:>7g}, {steps:>7,} steps, {took:8.2f} ms")
 
+
+def made_before(y):
+    """`y` and every number it was made from, each after those it came from."""
+    order, seen, waiting = [], set(), [(y, False)]
+    while waiting:
+        node, done = waiting.pop()
+        if done:
+            order.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            waiting.append((node, True))
+            waiting += [(before, False) for before, _ in node.came_from]
+    return order
+
+
+c = Number(2.0) * Number(3.0)
+print("in order:", *(f"{node.value:g}" for node in made_before(c + c)))
+
 # %% [markdown]
 # **Look.** 16 additions make 17 numbers and 65,536 paths (2 to the power of 16), which is also the slope. There are
 # even more steps, because each visit to a number counts as a step. The slopes are right, but four more additions take
 # 16 times as long. The way out is an **order**: visit each number once, and only after everything that was made *from*
-# it.
+# it. `made_before` lists the numbers the other way round; the last line shows this list for `c + c` with `c = 2 * 3`.
 
 # %% exercise 01.3
 # %% [markdown]
 # ## 4. The same, in the framework
 #
-# `short_grad` does what `jt.grad` does, with nodes of the framework: `history` is your `made_before`, the two loops are
+# `short_grad` does what `jt.grad` does, with nodes of the framework: `history` is `made_before`, the two loops are
 # yours, and `op.gradients` holds a rule for each input instead of a local slope. One thing is new: a gradient is not a
 # number. It is a Var, so each rule adds nodes to the **graph**. (The real function, in `jt_edu/variable/autograd.py`,
 # also skips inputs that need no gradient, and lets you change gradients on the way.)

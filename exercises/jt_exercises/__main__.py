@@ -8,12 +8,9 @@ python -m jt_exercises build                  write the notebooks; --solutions F
 from __future__ import annotations
 
 import argparse
-import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-
-from jt_edu.lab import CHECKOUT
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -38,8 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         return author.validate(asked.numbers)
     if asked.solutions is not None:
         return author.build_solutions(asked.solutions)
-    runpy.run_path(str(CHECKOUT / "build.py"))["main"]([])
-    return author.unused()
+    return author.build()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ board()                      what is solved, and what comes next
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from jt_exercises.showing import in_notebook, show
 from jt_exercises.verdict import Verdict
 
 heard: list[Verdict] = []  # what was said in this process
+_opened: dict[str, int] = {}  # hints, where nothing is kept
 TRIES = 2  # that fail, before a solution is shown
 
 
@@ -75,10 +77,10 @@ def solved(*numbers: str) -> bool:
 def hint(number: str) -> None:
     """Open one more hint of an exercise."""
     wanted, progress = find(number), _progress()
-    tried = progress.read().get(number, Tried())
-    opened = min(max(tried.opened, tried.failed) + 1, len(wanted.hints))
+    tried = progress.read().get(number, Tried()) if in_notebook() else Tried(opened=_opened.get(number, 0))
+    opened = _opened[number] = min(max(tried.opened, tried.failed) + 1, len(wanted.hints))
     if in_notebook():
-        progress.write(number, Tried(**{**vars(tried), "opened": opened}))
+        progress.write(number, replace(tried, opened=opened))
     lines = [f"hint {k} of {len(wanted.hints)}: {text}" for k, text in enumerate(wanted.hints[:opened], 1)]
     text = "\n".join(lines) or f"{wanted.name} has no hints"
     show(Picture(as_html(text), text))

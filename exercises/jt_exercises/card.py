@@ -1,7 +1,7 @@
 """Card: what a learner sees after a try: coloured in a notebook, plain text elsewhere.
 
-not right      01.3 backward, in order: paths that join: b = a * 1, y = b +
-    b at 5, 1: `b` hands its gradient on before it is complete
+not right      01.3 backward, in order: paths that join: b = a * one, y = b +
+    b at a = 5, one = 1: `b` hands its gradient on before it is complete
 parts right: 1 of 4
 yours:     [ 3. 15.]
 should be: [ 2. 10.]

@@ -193,7 +193,8 @@ def _writing(e: Explanation) -> Stop:
         "Which code runs?",
         words,
         _join(*map(_source, writers or [Printer._block]), *shown),
-        "Python source that you could have written; each line says which operator of which of your lines it is.",
+        "Python source that you could have written; each line names its operator, and the line of your code that asked "
+        "for it.",
     )
 
 
@@ -218,7 +219,8 @@ def _gradient(y: Var, names: dict[int, str]) -> Stop:
     what = ", ".join(f"d{n.name or names.get(n.id, f'#{n.id}')}" for n in leaves)
     nodes, kernels = sum(n.gradient for n in e.order), plural(len(e.kernels), "kernel")
     holds = f"{what}, as {plural(nodes, 'new node')}; {kernels} would compute {'it' if len(found) == 1 else 'them'}."
-    return Stop(question, words, _join(*code), f"{holds} Go on at stop 3.")
+    same = "These nodes run in the same way: see stage 3, 'When does it run?'."
+    return Stop(question, words, _join(*code), f"{holds} {same}")
 
 
 # lines of jt_edu

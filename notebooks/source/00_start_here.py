@@ -72,14 +72,14 @@ see.step_kernel(a * b + 1)
 # **Look.** One array was allocated, for `y`: 6 numbers of 4 bytes. The product lives in the variable `t0` for one
 # iteration of the loop. Two operators became one loop; that is called *fusion*.
 #
-# The text above is the real source of the kernel: Python, written by the framework, compiled by numba (a compiler for
+# The printed text is the real source of the kernel: Python, written by the framework, compiled by numba (a compiler for
 # Python), and kept in a file on your disk. At the end of a line, a comment names its operator and the line of your code
 # that asked for it. One loop covers both axes, because the rows lie one after the other in memory. (`c0` is the 1; `lo`
 # and `hi` say where a thread's part of the loop begins and ends; `at(i0)` says that a counter is never negative, which
 # makes compiled code faster.)
 #
-# Below it you can run the same kernel one line at a time: click it, then press `]` to go forward and `[` to go back.
-# The cells being read or written light up.
+# In the view under that text you can run the same kernel one line at a time: click it, then press `]` to go forward and
+# `[` to go back. The cells being read or written light up.
 #
 # ## 3. Why not always one loop?
 #
@@ -113,8 +113,7 @@ jt.explain(z)
 # A loop like this spends most of its time reading and writing memory, and fusing saves much of that.
 # `jt.flags.fuse = False` gives each operator a kernel of its own, so that we can measure the difference.
 #
-# **Predict.** The next expression has 5 operators on 4 million numbers. How many times as long do five loops take as
-# one?
+# **Predict.** The next expression has 5 operators on 4 million numbers. By what factor are five loops slower than one?
 
 
 # %%

@@ -146,10 +146,10 @@ print("in order:", *(f"{node.value:g}" for node in made_before(c + c)))
 # %% [markdown]
 # ## 4. The same, in the framework
 #
-# `short_grad` does what `jt.grad` does, with nodes of the framework: `history` is `made_before`, the two loops are
-# yours, and `op.gradients` holds a rule for each input instead of a local slope. One thing is new: a gradient is not a
-# number. It is a Var, so each rule adds nodes to the **graph**. (The real function, in `jt_edu/variable/autograd.py`,
-# also skips inputs that need no gradient, and lets you change gradients on the way.)
+# `short_grad` does what `jt.grad` does, with nodes of the framework: `history` does what `made_before` did, the two
+# loops are yours, and `op.gradients` holds a rule for each input instead of a local slope. One thing is new: a gradient
+# is not a number. It is a Var, so each rule adds nodes to the **graph**. (The real function, in
+# `jt_edu/variable/autograd.py`, also skips inputs that need no gradient, and lets you change gradients on the way.)
 #
 # **Predict.** The cell ends with a picture of such a graph: `dc`, the gradient of `c`. `c` is used four times. How many
 # gradients arrive at it, and what stands where they meet? And what values will `da` and `db` have?
@@ -180,8 +180,9 @@ picture
 
 # %% [markdown]
 # **Look** at the nodes with dashed outlines, which belong to the gradient: wherever paths join there is an `add`. Four
-# gradients arrive at `c`: the number 1, and three products. Three additions combine them into one, `dc`. The values of
-# `da` and `db` are those that your `backward` computed in section 3.
+# gradients arrive at `c`: the number 1, and three products. Three additions combine them into one, `dc`. The check in
+# section 3 tested your `backward` on this same expression, with the same `a` and `b`, so it found these values of `da`
+# and `db`, too.
 
 # %% exercise 01.5
 

@@ -52,8 +52,9 @@ print(t.kernels[0].source)
 
 # %% [markdown]
 # **Look** at the kernel. No data was moved: the kernel reads `x` at the transposed index. `i` and `j` were not numbers
-# when your lambda was called. They were symbols that record arithmetic, so an index such as `3 - j` would be written
-# into the loop, too. `i + k` reads 11 and 12 twice, because its windows overlap. A transpose reads each element once.
+# when your lambda was called. They were symbols that record arithmetic. In a kernel for the second view, `3 - j` would
+# stand in the loop. `i + k` reads overlapping pieces of row 0, called *windows*, so it reads 11 and 12 twice. A
+# transpose reads each element once.
 #
 # A picture makes this clearer. Below, the cells of the input have colours, and each cell of the output has the colour
 # of the cell it reads from. White cells read outside the input. There a Reindex returns `fill`, 0 by default.
@@ -111,7 +112,7 @@ print("anti-diagonals  ", x.reindex_reduce("add", (5,), lambda i, j: (i + j,)).n
 # `spelled_out` below is the same, as the framework writes it. `broadcast` is a Reindex that repeats an array along a
 # new axis (2 or 0), and `sum` is a ReindexReduce with "add". You would expect it to be slow and to need a lot of
 # memory: its product has n · m · p numbers. **Predict**: for matrices of 500 by 500, how many bytes does it need, and
-# how many times as long as `a @ b` does it take? Put the megabytes in place of the dots.
+# by what factor is it slower than `a @ b`? Put the megabytes in place of the dots.
 
 
 # %%
@@ -142,7 +143,7 @@ for name, product in {"spelled out": spelled_out, "a @ b": lambda a, b: a @ b}.i
             best = min(best, time.perf_counter() - begin)
     calls = ", ".join(c for k in t.kernels for c in k.calls) or "a loop of ours"
     print(f"{name:<12} {t.peak / 1e6:6.1f} MB at most   {best * 1e3:7.2f} ms   {len(t.kernels)} kernel: {calls}")
-print(f"{'the product':<12} {500**3 * 4 / 1e6:6.1f} MB it would take to store all n * m * p products")
+print(f"{'not needed':<12} {500**3 * 4 / 1e6:6.1f} MB, to store all n * m * p products")
 
 # %% [markdown]
 # **Look.** It is neither slow nor large: the framework recognised a matrix product by its *indices*, and gave it to
@@ -200,8 +201,8 @@ jt.ops_table("matmul", "softmax", "conv2d", "max_pool2d", "cumsum", "sort", "whe
 # %% [markdown]
 # **Look** at the rows with an entry in the column `Code`. The three could build a running sum, but with n² additions
 # instead of n. A sort has to compare values with each other, and even the *shape* of what `jt.where(condition)` returns
-# depends on how many values of `condition` are true. So these are kernels written by hand, with rules for their
-# gradients where there is one. (*HostCall* is a call to NumPy instead of a kernel.) `jt.ops_table()` lists every
+# depends on how many values of `condition` are true. So these are kernels written by hand, and those that have a
+# gradient have a rule for it. (*HostCall* is a call to NumPy instead of a kernel.) `jt.ops_table()` lists every
 # function.
 #
 # ## 10. Break it

@@ -136,7 +136,7 @@ print(t.kernels[0].source)
 
 # %% [markdown]
 # **Look.** There is one kernel, with three loops along a row, one after the other. (The second adds up in blocks of at
-# most 1,024 numbers, which begin at `b0`.) Only `out0` is an array: it holds the exponentials until the third loop
+# most 1,024 numbers, which begin at `b0`.) Only `out0` is a new array: it holds the exponentials until the third loop
 # scales them. Between the loops a row of 200 numbers stays in the fastest cache, so it comes from memory once: what
 # counts is where the loops read from, not how often.
 

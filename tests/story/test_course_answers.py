@@ -109,7 +109,7 @@ def test_meta_operators_measures_that_a_product_spelled_out_is_a_product():
     assert "not symmetric about the 6" in said
     assert said.count("1 kernel: BLAS") == 2
     assert said.count(" 1.0 MB at most") == 2
-    assert "500.0 MB it would take" in said
+    assert "500.0 MB, to store all" in said
     assert "built: [" in said and "('scatter', 'reindex_reduce')" in said
     assert "how often each is read: [1. 2. 3. 3. 2. 1.]" in said
 

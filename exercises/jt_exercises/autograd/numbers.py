@@ -50,7 +50,7 @@ def _steps(x: Any, one: Any, small: Any) -> Any:
     return x
 
 
-LEFT = "does the walk begin at the end of `order`, and pass every number?"
+LEFT = "does the walk begin at the end of `order`, and visit every number?"
 EXPRESSIONS = {
     "a product": Expression(
         "y = a * b", lambda a, b: a * b, (3.0, -2.0),
@@ -58,7 +58,7 @@ EXPRESSIONS = {
          (1.0, 1.0): "how steep is the product? Each share is multiplied by its `local`"},
     ),
     "paths that join": Expression(
-        "b = a * 1, y = b + b", lambda a, one: _twice(a * one), (5.0, 1.0),
+        "b = a * one, y = b + b", lambda a, one: _twice(a * one), (5.0, 1.0),
         {(1.0, 5.0): "two paths lead to `b`, and their gradients add; yours keeps one of them",
          (3.0, 15.0): "`b` hands its gradient on before it is complete"},
     ),
@@ -66,7 +66,7 @@ EXPRESSIONS = {
         "c = a * b, y = c * c + a * c + c", lambda a, b: (c := a * b) * c + a * c + c, (3.0, -2.0), {},
     ),
     "a thousand steps": Expression(
-        "x = x * 1.001 + first * 0.001, a thousand times", _steps, (1.0, 1.001, 0.001), {},
+        "first = x, then x = x * one + first * small, a thousand times", _steps, (1.0, 1.001, 0.001), {},
     ),
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +27,8 @@ NEAR = 1e-4  # of the slope: a central difference has an error of its own
         inner one change?""",
         "`before` may have received something already. Its gradient is a sum, so add to it.",
     ),
-    why="This is what `jt.grad` does. The order makes the work grow with the numbers, and not with the paths.",
+    why="""This is what `jt.grad` does. Thanks to the order, the work grows with how many numbers there are, not
+    with how many paths lead through them.""",
 )
 def backward(answer: Callable[..., Any]) -> str:
     """Compare the gradients of four expressions with measured slopes."""
@@ -34,6 +36,7 @@ def backward(answer: Callable[..., Any]) -> str:
         with part(name):
             found = ask(answer, name, case="y, order", name="backward", through=gradients)
             mistakes = {(0.0,) * len(e.at): f"no input received a gradient: {LEFT}", **e.mistakes}
-            what = f"{e.text} at {', '.join(f'{v:g}' for v in e.at)}"
+            names = inspect.signature(e.function).parameters
+            what = f"{e.text} at {', '.join(f'{n} = {v:g}' for n, v in zip(names, e.at, strict=True))}"
             same(found, np.array(slopes(name)), what, mistakes.items(), NEAR, LEFT)
     return f"{len(EXPRESSIONS)} expressions, one of a thousand steps, and every gradient is the slope"

@@ -18,9 +18,12 @@ SHAPES = ((6, 4), (3, 1), (7, 2))
 NEAR = 1e-9
 HINTS = {  # what a wrong gradient of a name most often lacks
     "variance": "`scale` is `variance + 1e-5` to the power of -1/2: what is the slope of such a power?",
-    "square": "each number of `variance` is the mean of a column of `square`: it goes back to all n of them",
+    "square": (
+        "each number of `variance` is the mean of a column of `square`, "
+        "so its gradient is shared among all n numbers of that column"
+    ),
     "centred": "`centred` has two readers, `normal` and `square`, and the second one reads it twice",
-    "mean": "every row of `centred` subtracts `mean`: a sum over the rows, with a minus",
+    "mean": "`mean` is subtracted in every row of `centred`, so its gradient is minus a sum over the rows",
     "x": "`x` has two readers, `centred` and `mean`",
 }
 
@@ -42,7 +45,7 @@ def forward(x: jt.Var, dnormal: jt.Var) -> list[jt.Var]:
     hints=(
         "Work from the last name to the first. Each gradient needs only those that stand above it.",
         """`centred` is read by `normal` and twice by `square`; `x` is read by `centred` and by `mean`. Where two names
-        read one, two gradients add.""",
+        read the same name, their two gradients add.""",
         "`mean`, `variance` and `scale` have one number for each column: see section 6.",
     ),
     why="With a name for each step you need one rule at a time, and a sum wherever two readers join.",

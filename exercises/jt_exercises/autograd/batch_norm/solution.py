@@ -1,11 +1,12 @@
 # %% [markdown]
 # ## 9. Exercise 01.9: backwards through batch norm, name by name
 #
-# Batch norm gives each column of `x` mean 0 and variance 1. (The 1e-5 avoids a division by 0.) On the way forward, each
-# step has a name. On the way back, you give each name a gradient, from the last to the first. `dnormal` stands for
-# whatever arrives from the rest of a network, and that of `scale` is computed from it. Compute the other five from
-# those above them. `centred` and `x` have **two** readers each, so their gradients are sums. The check compares yours
-# with the framework's, and says whether it is *exact*, to the last bit.
+# Batch norm gives each column of `x` mean 0 and variance 1. (In the code below, 1e-5 is added to the variance, so that
+# nothing is divided by 0.) On the way forward, each step has a name. On the way back, you give each name a gradient,
+# from the last to the first. `dnormal` is the gradient of `normal`, which arrives from the rest of the network; the
+# gradient of `scale` is already computed from it. Compute the other five from those above them. `centred` and `x` have
+# **two** readers each, so their gradients are sums. The check compares yours with the framework's, and says whether it
+# is *exact*, to the last bit.
 
 # %%
 from jt_exercises import YourTurn, check, hint, solution

@@ -41,7 +41,7 @@ def caught(places: list[float]) -> list[str]:
         "Which values of x does each wrong rule get right by chance? Leave those out.",
         "One place below 0 and one above 0 that is not 1 are enough.",
     ),
-    why="A check that looks where a mistake does not show says that all is well.",
+    why="If a checker looks only at places where a mistake does not show, it reports that all is well.",
 )
 def places(answer: Any) -> str:
     """Count which of the four wrong rules are caught."""

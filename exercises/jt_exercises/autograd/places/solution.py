@@ -4,8 +4,8 @@
 # Five rules follow, and four of them are wrong. `caught` compares each with central differences at the points in
 # `places`. With `places = [1.0]` not one is caught.
 #
-# **Your turn**: find a list of at most four places that catches all four, without blaming the right one. Then ask
-# yourself which mistakes each place reveals. At 0 the checker misses `log` and `x ** 3`. Why?
+# **Your turn**: find at most four places that catch all four wrong rules, without blaming the rule that is right.
+# Then ask yourself which mistakes each place reveals. At 0 the checker misses `log` and `x ** 3`. Why?
 #
 # <details><summary>Why it misses them</summary> At 0 the wrong rule for `x ** 3` gives 0, which is right. A logarithm
 # exists only above 0, so `caught` does not try it there. </details>

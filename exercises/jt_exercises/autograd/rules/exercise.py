@@ -19,7 +19,7 @@ OPERATORS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "exp": (np.exp, (X,)),
     "relu": (lambda x: np.maximum(x, 0), (X,)),
 }
-SIGNS = "the sign is the other one"
+SIGNS = "the sign is wrong"
 MISTAKES: dict[str, list[tuple[Callable[..., Any], str]]] = {  # (out, dout, *inputs) -> an answer, and what is missing
     "every": [
         (lambda out, dout, *_: dout, "it hands on `dout` as it is. How steep is the operator at its input?"),
@@ -31,7 +31,7 @@ MISTAKES: dict[str, list[tuple[Callable[..., Any], str]]] = {  # (out, dout, *in
         (lambda out, dout, x: dout * x * np.exp(x - 1), "exp is no power of x: its slope is exp itself"),
     ],
     "relu 0": [
-        (lambda out, dout, x: dout * out, "it multiplies by `out`; the slope of relu is 1 above 0, whatever x is"),
+        (lambda out, dout, x: dout * out, "it multiplies by `out`; above 0 the slope of relu is 1, however large x is"),
         (lambda out, dout, x: dout * (x < 0), "it lets `dout` through below 0, where relu is flat"),
     ],
 }

@@ -23,7 +23,7 @@ OTHERWISE = "the shape is right, the numbers are not: over which axes is the sum
     points=2,
     hints=(
         "Each number was used several times, and each use sends a gradient back: they add.",
-        "First `dout.sum(0)` as long as there are more axes than wanted.",
+        "While there are more axes than wanted, sum over the first: `dout = dout.sum(0)`.",
         "Then `dout.sum(axis, keepdims=True)` for each axis whose wanted length is 1.",
     ),
     why="A bias learns from every row that it was added to. A missing sum is the most frequent mistake in gradients.",

@@ -69,7 +69,7 @@ def cycles(answer: Callable[..., Any]) -> str:
         _allowed(g, found)
         if cycle := cycle_of(g, found):
             needs = "; ".join(f"{a} needs {b}" for a, b in itertools.pairwise(cycle))
-            raise RefusedError(f"{_told(g, found)}\n{needs}: neither can run first")
+            raise RefusedError(f"{_told(g, found)}\n{needs}: none of them can run first")
         for a, b in sorted(g.may):
             joined = {name: found[a] if home == found[b] else home for name, home in found.items()}
             if found[a] != found[b] and not cycle_of(g, joined):

@@ -5,10 +5,10 @@
 # their kernel would need the result of `matmul`, and `matmul` needs `scale` from that kernel. Neither could run first:
 # that is a **cycle**.
 #
-# Write `group`. It gets the names in order, what each reads, and the pairs that may be fused; it returns a group for
-# each name. Fuse pairs where that makes no cycle, until no pair is left that could still be fused. For the graph above
-# a right answer is `{"scale": 0, "matmul": 1, "add": 2}`. If `add` did not read `matmul`, `scale` and `add` would
-# share a group.
+# Write `group`. It gets the names in the order in which the operators were written (inputs first), what each reads,
+# and the pairs that may be fused; it returns a group for each name. Fuse pairs where that makes no cycle, until no pair
+# is left that could still be fused. For the graph above a right answer is `{"scale": 0, "matmul": 1, "add": 2}`. If
+# `add` did not read `matmul`, `scale` and `add` would share a group.
 
 # %%
 from jt_exercises import YourTurn, check, hint, solution

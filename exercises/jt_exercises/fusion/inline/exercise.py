@@ -109,5 +109,6 @@ def _why(pair: Pair) -> str:
     if pair.fused or not pair.one_kernel:
         return pair.reason
     if pair.a.held:
-        return f"{a} becomes an array, since somebody wants it. They share a kernel, but {a} is stored there"
+        held = "since you asked for it or still hold it"
+        return f"{a} becomes an array, {held}. The two share a kernel, which also stores {a}"
     return f"{a} has a loop of its own, and is complete only after it. They share a kernel: {b} comes after that loop"

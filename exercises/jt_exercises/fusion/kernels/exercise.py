@@ -19,7 +19,8 @@ from jt_exercises.verdict import NotDoneError, RefusedError, short
         "Only one operator here needs whole arrays.",
         "A sum can share a kernel with what comes after it, which then gets a loop of its own.",
     ),
-    why="What needs whole arrays cuts a chain of kernels. All else can be done in passing.",
+    why="""An operator that needs whole arrays cuts a chain of operators into several kernels. All the others can share
+    a kernel with their neighbours.""",
 )
 def kernels(answer: Any) -> str:
     """Compare guessed kernel numbers, by name of operator, with the plan; which number is which is free."""
@@ -49,4 +50,4 @@ def _complete(answer: Any, names: list[str]) -> None:
         raise RefusedError(f"there is no operator `{unknown[0]}` here; there are {', '.join(names)}")
     for name in names:
         if not isinstance(number := answer.get(name), int):
-            raise RefusedError(f"which kernel computes `{name}`? It has {short(number)}, and not a whole number")
+            raise RefusedError(f"give `{name}` the whole number of its kernel, not {short(number)}")

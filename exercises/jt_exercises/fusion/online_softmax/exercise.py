@@ -27,7 +27,7 @@ DRAWN = (5, 100)  # numbers of a row
         """`-inf - (-inf)` is nan, so treat the case where `new` is still -inf separately: there s is 0.
         `math.exp(-math.inf)` is 0.""",
     ),
-    why="FlashAttention is built on this step: a row is read once for both, however long it is.",
+    why="FlashAttention is built on this step: a row is read once for both `m` and `s`, however long it is.",
 )
 def online_softmax(answer: Callable[..., Any]) -> str:
     """Walk along rows, and compare each step with the maximum and the sum of exponentials up to there."""
@@ -40,7 +40,7 @@ def online_softmax(answer: Callable[..., Any]) -> str:
             if found[0] != right[0] or not math.isclose(found[1], right[1], rel_tol=NEAR):
                 raise RefusedError(f"step({m:g}, {s:g}, {v:g}): {_why(m, s, v, found)}", found, right)
             m, s = right
-    return f"{len(rows)} rows, each read once for both"
+    return f"{len(rows)} rows, each read once for both `m` and `s`"
 
 
 def _step(m: float, s: float, v: float) -> tuple[float, float]:

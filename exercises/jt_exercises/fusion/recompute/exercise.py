@@ -39,7 +39,7 @@ def cases() -> list[tuple[float, ...]]:
         "First write down how many bytes each way moves, and how many operations it does. Then divide, and add.",
         "Count the bytes of the first way: `inputs + value + readers * value`.",
     ),
-    why="Fusing is no aim in itself: a value that is small and costs much to compute is better stored.",
+    why="Fusing is not an end in itself: a value that is small and costs much to compute is better stored.",
 )
 def recompute(answer: Callable[..., Any]) -> str:
     """Compare (seconds if stored, seconds if computed again) with the two sums of the text."""

@@ -53,8 +53,8 @@ def temporaries(answer: Callable[..., Any]) -> str:
         mine = two_numbers(found, "(arrays, bytes)")
         if mine != right:
             raise RefusedError(
-                f"for {text} you count {mine[0]:,g} arrays of {mine[1]:,.0f} B, and fusion removes {right[0]:g} of "
-                f"{right[1]:,.0f} B. It has the kernels\n" + "\n".join(_row(k, values) for k in kernels)
+                f"for {text} you count {mine[0]:,g} arrays, {mine[1]:,.0f} B in all; fusion removes {right[0]:g} "
+                f"arrays, {right[1]:,.0f} B in all. It has the kernels\n" + "\n".join(_row(k, values) for k in kernels)
             )
     return f"{len(cases)} expressions"
 

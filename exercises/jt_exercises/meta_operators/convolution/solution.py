@@ -4,7 +4,7 @@
 # A convolution slides a small window over an image: `out[r, c] = sum over i, j of image[r + i, c + j] * window[i, j]`.
 # The *stride* s is how far the window moves at each step. The *padding* p is how many rows and columns of 0 are added
 # on each side. With them it reads `image[r * s + i - p, c * s + j - p]`. Max pooling reads the same way, but takes the
-# maximum of each window. No number of the padding counts there.
+# maximum of each window. For the maximum, the padding does not count.
 #
 # Write both functions, again with only `reindex`, `*` and `reindex_reduce`.
 

@@ -59,7 +59,8 @@ GRADIENTS = {
         "Where a function reads, its gradient adds; where it adds, its gradient reads.",
         "Use the same lambda as the function, word for word.",
     ),
-    why="Each is the gradient of the other. So matmul, convolution and average pooling need no rules of their own.",
+    why="""A Reindex and a ReindexReduce are each other's gradient. So matmul, convolution and average pooling need no
+    rules of their own.""",
 )
 def gradients(*answers: Callable[..., Any]) -> str:
     """Compare with a loop that adds, or reads, through the same index."""

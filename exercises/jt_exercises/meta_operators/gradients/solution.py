@@ -1,8 +1,8 @@
 # %% [markdown]
 # ## 7. Exercise 02.7: write these gradients yourself
 #
-# `dout` arrives, the gradient of what the function returns. Return the gradient of `x`: with one `reindex_reduce` in
-# the first two, and one `reindex` in the third.
+# Each function gets `dout`, the gradient of what the original function returned. Return the gradient of `x`: with one
+# `reindex_reduce` in the first two, and one `reindex` in the third.
 
 # %%
 from jt_exercises import YourTurn, check, hint, solution
@@ -14,7 +14,7 @@ def windows(x):
 
 
 def windows_gradient(dout):
-    """dout has shape (3, 3), the gradient of x (7,)."""
+    """dout has shape (3, 3); the gradient of x has shape (7,)."""
     # BEGIN SOLUTION return one reindex_reduce
     return dout.reindex_reduce("add", (7,), lambda i, k: (2 * i + k,))
     # END SOLUTION
@@ -25,7 +25,7 @@ def backwards_twice(x):
 
 
 def backwards_twice_gradient(dout):
-    """dout has shape (2, 6), the gradient of x (6,)."""
+    """dout has shape (2, 6); the gradient of x has shape (6,)."""
     # BEGIN SOLUTION return one reindex_reduce, too
     return dout.reindex_reduce("add", (6,), lambda r, i: (5 - i,))
     # END SOLUTION
@@ -36,7 +36,7 @@ def pairs_summed(x):
 
 
 def pairs_summed_gradient(dout):
-    """dout has shape (3,), the gradient of x (6,)."""
+    """dout has shape (3,); the gradient of x has shape (6,)."""
     # BEGIN SOLUTION return one reindex
     return dout.reindex((6,), lambda i: (i // 2,))
     # END SOLUTION

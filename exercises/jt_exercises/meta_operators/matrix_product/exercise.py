@@ -47,7 +47,7 @@ def _outcomes(a: np.ndarray, b: np.ndarray) -> Outcomes:
         both = read(a, (n, m, p), at(at_a)) * read(b, (n, m, p), at(at_b))
         return accumulate(how, both, tuple(lengths[letter] for letter in shape), at(to))
 
-    outside = "What lies outside reads 0, so no error tells of it"
+    outside = "Outside the matrix a read gives 0, so no error warns you"
     yield a @ b, ""
     yield product("ki", "kj"), f"`a` is not read at row i, column k. {outside}"
     yield product("ik", "jk"), f"`b` is not read at row k, column j. {outside}"

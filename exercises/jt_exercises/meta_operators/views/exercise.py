@@ -24,11 +24,11 @@ SIZES = ((4, 5), (5, 2), (1, 1))
     hints=(
         """Ask about one cell first: which element of `x` stands at row 0, column 0 of the result? Then ask about its
         right neighbour, and the one below.""",
-        """How many rows and columns does the result have? That is its shape. Of 5 columns every second one makes 3, and
-        of 4 it makes 2: `(w + 1) // 2`.""",
-        "The diagonal has only one counter: `lambda i: (?, ?)`. What lies outside of `x` reads 0.",
+        """How many rows and columns does the result have? That is its shape. Taking every second of
+        5 columns leaves 3, and of 4 columns leaves 2: `(w + 1) // 2`.""",
+        "The diagonal has only one counter: `lambda i: (?, ?)`. Outside `x`, a read gives 0.",
     ),
-    why="A view moves no numbers: its index goes into the loop of what reads it.",
+    why="A view moves no numbers: its index is written into the loop of the operator that reads it.",
 )
 def views(*answers: Callable[..., Any]) -> str:
     """Compare six views with NumPy's, for matrices of several sizes."""
@@ -83,7 +83,7 @@ def _diagonal(a: np.ndarray, h: int, w: int) -> Outcomes:
     yield a[:size, 0], "that is column 0: let the column follow the counter, too"
     yield a[0, :size], "that is row 0: let the row follow the counter, too"
     for wrong, end in ((h, "columns"), (w, "rows")):
-        yield read(a, (wrong,), lambda i: (i, i)), f"it is too long: it ends where `x` has no more {end}"
+        yield read(a, (wrong,), lambda i: (i, i)), f"it is too long: it should end where `x` runs out of {end}"
 
 
 def _padded(a: np.ndarray, h: int, w: int) -> Outcomes:

@@ -2,7 +2,7 @@
 # ## 2. Exercise 02.2: views
 #
 # `x` has `h` rows and `w` columns. Write each of the six views below as one `reindex`, so that it is right for every
-# `h` and `w`. What NumPy would write is in quotes.
+# `h` and `w`. The docstring of each shows how you would write it in NumPy.
 
 # %%
 from jt_exercises import YourTurn, check, hint, solution
@@ -17,7 +17,7 @@ def twice_as_wide(x, h, w):
 
 def transposed(x, h, w):
     """Rows become columns: `x.T`."""
-    # BEGIN SOLUTION return one reindex; its shape is another one
+    # BEGIN SOLUTION return one reindex; its shape is not that of `x`
     return x.reindex((w, h), lambda i, j: (j, i))
     # END SOLUTION
 
@@ -44,7 +44,7 @@ def diagonal(x, h, w):
 
 
 def padded(x, h, w):
-    """One row and one column of 0 more on every side: `np.pad(x, 1)`."""
+    """A border of zeros, one cell wide, around `x`: `np.pad(x, 1)`."""
     # BEGIN SOLUTION return one reindex, which reads outside of x as well
     return x.reindex((h + 2, w + 2), lambda i, j: (i - 1, j - 1))
     # END SOLUTION

@@ -64,7 +64,7 @@ BUGS = (
     Bug("introspect", "jt_edu/introspect/kernel_notes.py", "if k and d <= depth", "if k and d < depth",
         "loops behind each other are told as one inside of the other", "story/test_explain.py"),
     Bug("nn", "jt_edu/nn/squashing_activation.py", "out: Var = softmax(v, -3)", "out: Var = softmax(v, 1)",
-        "Softmax2d of one image (c, h, w) shares 1 among rows", "layers/test_layers.py"),
+        "Softmax2d of one image (c, h, w) shares 1 among rows", "layers/test_edges.py"),
     Bug("optim", "jt_edu/optim/lr_scheduler/plateau.py", "= self.cooldown_counter - 1, 0",
         "= self.cooldown_counter - 1, self.num_bad_epochs",
         "epochs of the cooldown count as bad ones: the rate falls too early", "optim/test_schedules.py floors/optim"),

@@ -154,3 +154,12 @@ def test_running_statistics_in_halves_hold_a_share_of_what_halves_cannot_hold():
 
     assert norm.running_var.dtype == "float16"
     assert norm.running_var.item() == pytest.approx(0.9 + 0.1 * 180_000, rel=1e-3)
+
+
+def test_softmax2d_of_one_image_is_that_of_a_batch_of_one(rng):
+    image = jt.array(rng.normal(size=(3, 2, 2)))
+
+    alone, batch = nn.Softmax2d()(image), nn.Softmax2d()(image.reshape(1, 3, 2, 2))
+
+    np.testing.assert_allclose(alone.numpy(), batch.numpy()[0], rtol=1e-12)
+    np.testing.assert_allclose(alone.numpy().sum(0), 1, rtol=1e-12)

@@ -11,6 +11,7 @@ from functools import cache
 from unittest import mock
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import pytest
 
 import jt_edu as jt
@@ -41,6 +42,7 @@ def run(name, answers, solved=False, last=None):
                         beside.submit(asyncio.run, awaiting).result()
             if last and last in body:
                 break
+    plt.close("all")
     return said.getvalue()
 
 
@@ -57,7 +59,7 @@ def verdicts(said):
 
 def open_guesses(said):
     """The predictions that wait for a guess, and tell nothing yet."""
-    assert "you guessed" not in said
+    assert not re.search(r"^[✓✗] \S+: you guessed", said, re.MULTILINE)
     return re.findall(r"^○ (\S+): your turn: put your guess in place of the dots", said, re.MULTILINE)
 
 

@@ -145,6 +145,8 @@ def _meant(told: Any, arrays: list[bytes], find: Callable[[Any], Any], trusted: 
 
 def _key(value: Any) -> Any:
     """Of a set or a dict. Python puts whole numbers that differ by a multiple of 2**61 - 1 into one place."""
+    for part in value if isinstance(value, tuple) else ():
+        _key(part)
     if isinstance(value, int) and abs(value) >= 1 << 60:
         raise WireError("a whole number of more than 60 bits in a set or a dict")
     return value

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -302,3 +303,15 @@ def test_an_empty_folder_and_words_that_mean_nothing_are_told(tmp_path, capsys):
     assert "There is no notebook of the course below" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([str(tmp_path), "--sandbox", "none"])
+
+
+def test_judges_that_are_ended_cost_nobody_anything(tmp_path):
+    for name in ("ada", "bob"):
+        write(tmp_path / name / f"{NAME}.ipynb", solved())
+    found = Batch(tmp_path, only="01_", seed=5, seconds=20, jobs=1)
+
+    for rows in found:
+        for judge in multiprocessing.active_children():
+            os.kill(judge.pid, signal.SIGKILL)
+        assert {row.outcome.status for row in rows} == {"right"}
+    assert len(found.found) == 2

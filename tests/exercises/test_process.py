@@ -301,3 +301,12 @@ def test_an_error_of_a_function_of_ours_goes_to_who_called_it_and_a_judgement_co
         with pytest.raises(RefusedError, match="nobody asked"):
             answer(ours, [2, 9])
         assert answer(ours, [4]) == 4  # both sides know where they are
+
+
+@pytest.mark.parametrize("key", ["{}", '{{"tuple": [{}]}}', '{{"tuple": [{{"tuple": [{}]}}]}}'])
+@pytest.mark.parametrize("many", ['{{"set": [{}]}}', '{{"dict": [[{}, 1]]}}'])
+def test_no_key_is_a_number_that_python_puts_where_others_are(key, many):
+    text = many.format(key.format(5 * (2**61 - 1))).encode()
+
+    with pytest.raises(WireError, match="more than 60 bits"):
+        unpack(len(text).to_bytes(8, "little") + text, None)

@@ -25,8 +25,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command; 1 where there was nothing to grade, 2 where nobody can be graded here."""
     asked = options().parse_args(arguments)
     batch = Batch(asked.folder, asked.only and f"{asked.only}_", asked.seconds, asked.jobs, asked.seed, asked.sandbox)
-    for remark in batch.remarks:
-        sys.stderr.write(f"{remark}\n")
+    told = len(batch.remarks)
+    sys.stderr.write("".join(f"{remark}\n" for remark in batch.remarks))
     if not batch.submissions:
         sys.stderr.write(f"There is no notebook of the course below {asked.folder}, such as ada/03_fusion.ipynb.\n")
         return 1
@@ -42,6 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("\nStopped. The same command goes on from here.\n")
         return 130
+    sys.stderr.write("".join(f"{remark}\n" for remark in [*batch.remarks[told:], f"sandbox: {batch.step}"]))
     report.write(batch, time.monotonic() - begin)
     out = asked.out or asked.folder / "grades.csv"
     out.write_text(rows_as_csv(batch.rows), encoding="utf-8")

@@ -20,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -132,17 +133,9 @@ class Batch:
             if hasattr(os, "geteuid") and os.geteuid() == 0 and places.owner is None:
                 self.remarks.append("answers ran as the superuser: start the grader as another user")
             job = Job(places, LADDER.index(step), self.seconds, self.seed or 0)
-            fresh = multiprocessing.get_context("spawn")
-            with ProcessPoolExecutor(self.jobs, fresh, initializer=_quiet) as pool:
-                try:
-                    for s, found in self._graded(pool, job):
-                        self.found[s.learner, s.notebook] = _rows(s, found)
-                        yield self.found[s.learner, s.notebook]
-                except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    for judge in multiprocessing.active_children():
-                        judge.terminate()
-                    raise
+            for s, found in self._graded(job):
+                self.found[s.learner, s.notebook] = _rows(s, found)
+                yield self.found[s.learner, s.notebook]
 
     @property
     def rows(self) -> list[Row]:
@@ -156,28 +149,29 @@ class Batch:
             for row in self.found.get(key) or _rows(empty[key], [lost] * len(tasks(course(key[1]))))
         ]
 
-    def _graded(self, pool: ProcessPoolExecutor, job: Job) -> Iterator[tuple[Submission, list[Outcome]]]:
+    def _graded(self, job: Job) -> Iterator[tuple[Submission, list[Outcome]]]:
         fresh = list[Submission]()
         for s in self.submissions:
             if (kept := self._kept(s)) is None:
                 fresh.append(s)
             else:
                 yield s, kept
-        job = replace(job, given=self._canaries(pool, job, fresh))
-        waiting = {
-            pool.submit(outcomes, s, replace(job, places=replace(job.places, number=str(number)))): s
-            for number, s in enumerate(fresh, 1)
-        }
-        for future in as_completed(waiting):
-            s = waiting[future]
-            try:
-                found = future.result()
-            except BrokenExecutor:  # a judge was ended, and with it all others: who did that is found alone
-                found = _alone(s, replace(job, places=replace(job.places, number=f"alone-{len(self.found)}")))
-            _write(self._state(s), json.dumps([asdict(o) for o in found]))
-            yield s, found
+        job = replace(job, given=self._canaries(job, fresh))
+        with _judges(self.jobs) as pool:
+            waiting = {
+                pool.submit(outcomes, s, replace(job, places=replace(job.places, number=str(number)))): s
+                for number, s in enumerate(fresh, 1)
+            }
+            for future in as_completed(waiting):
+                s = waiting[future]
+                try:
+                    found = future.result()
+                except BrokenExecutor:  # a judge was ended, and with it all others: who did that is found alone
+                    found = _alone(s, replace(job, places=replace(job.places, number=f"alone-{len(self.found)}")))
+                _write(self._state(s), json.dumps([asdict(o) for o in found]))
+                yield s, found
         try:
-            self._canaries(pool, job, fresh)
+            self._canaries(job, fresh)
         except CanaryError:  # the machine has changed meanwhile: who knows since when
             for s in fresh:
                 self._state(s).unlink(missing_ok=True)
@@ -196,8 +190,12 @@ class Batch:
         told = (s.learner, s.notebook, s.digest, rules(), self.seed, self.step, self.seconds)
         return self.out / "state" / f"{hashlib.sha256(repr(told).encode()).hexdigest()[:32]}.json"
 
-    def _canaries(self, pool: ProcessPoolExecutor, job: Job, fresh: Sequence[Submission]) -> dict[str, int]:
+    def _canaries(self, job: Job, fresh: Sequence[Submission]) -> dict[str, int]:
         """CanaryError where a solution is not right, or an empty notebook is; else what is right in an empty one."""
+        with _judges(self.jobs) as pool:
+            return self._all_canaries(pool, job, fresh)
+
+    def _all_canaries(self, pool: ProcessPoolExecutor, job: Job, fresh: Sequence[Submission]) -> dict[str, int]:
         given, asked = dict[str, int](), list[tuple[str, bool, Future[list[Outcome]]]]()
         for name in sorted({s.notebook for s in fresh}):
             for number, cells in enumerate((course(name), solutions(name))):
@@ -222,9 +220,22 @@ def _write(path: Path, text: str) -> None:
     path.with_suffix(".new").replace(path)
 
 
+@contextmanager
+def _judges(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that judge. Who is interrupted waits for none of them."""
+    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=_quiet) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for judge in multiprocessing.active_children():
+                judge.terminate()
+            raise
+
+
 def _alone(s: Submission, job: Job) -> list[Outcome]:
     """Grade a submission with a judge of its own; where that one is ended too, it is not judged."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_quiet) as pool:
+    with _judges(1) as pool:
         try:
             return pool.submit(outcomes, s, job).result()
         except BrokenExecutor:

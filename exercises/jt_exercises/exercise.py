@@ -77,7 +77,8 @@ def exercise(number: str, title: str, **more: Any) -> Callable[[Callable[..., st
 
     def note(judge: Callable[..., str]) -> Exercise:
         hints = tuple(" ".join(text.split()) for text in more.pop("hints", ()))  # of several lines
-        _known[number] = Exercise(number, title, judge, hints=hints, **more)
+        why = " ".join(more.pop("why", "").split())
+        _known[number] = Exercise(number, title, judge, hints=hints, why=why, **more)
         return _known[number]
 
     return note

@@ -6,6 +6,7 @@ import pytest
 
 from jt_exercises.author.masters import GAP, Master, MasterError, expanded, masters
 from jt_exercises.author.validate import findings
+from jt_exercises.exercise import find
 
 MASTERS = masters()
 
@@ -29,3 +30,9 @@ def test_markers_that_do_not_match_are_told(tmp_path):
 
     with pytest.raises(MasterError, match="each BEGIN SOLUTION needs an END SOLUTION"):
         _ = Master("00.1", tmp_path).stub
+
+
+def test_hints_and_reasons_are_told_in_lines_of_the_page_and_not_of_the_source():
+    told = [text for number in MASTERS for text in (*find(number).hints, find(number).why)]
+
+    assert [text for text in told if "\n" in text or "  " in text] == []

@@ -9,6 +9,7 @@
     ├── GradientError    (RuntimeError)  a derivative that does not exist, or is cut off
     ├── BackendError     (RuntimeError)  a backend that is missing, or cannot do this
     ├── KernelError      (RuntimeError)  generated code that does not compile or run
+    ├── LinAlgError      (NumPy's)       a matrix that has no inverse, no Cholesky factor, ...
     ├── OutOfMemoryError (MemoryError)   an array that the memory has no room for
     ├── UnknownKeyError  (KeyError)      a key that is not there, such as a part of a ModuleDict
     ├── UnknownNameError (AttributeError)  a name that is not there, such as jt.sofmax
@@ -22,10 +23,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from jt_edu.base.plural import singular
 
-__all__ = ["ArgumentError", "BackendError", "DtypeError", "GradientError", "JtError", "KernelError", "OutOfMemoryError",
-           "RangeError", "RankError", "ScalarError", "ShapeError", "UnknownKeyError", "UnknownNameError"]  # fmt: skip
+__all__ = ["ArgumentError", "BackendError", "DtypeError", "GradientError", "JtError", "KernelError", "LinAlgError",
+           "OutOfMemoryError", "RangeError", "RankError", "ScalarError", "ShapeError", "UnknownKeyError", "UnknownNameError"]  # fmt: skip
 
 
 class JtError(Exception):
@@ -134,6 +137,16 @@ class KernelError(JtError, RuntimeError):
         >>> raise KernelError("kernels are checked before they run", "one that loops forever")
         Traceback (most recent call last):
         KernelError: ...
+    """
+
+
+class LinAlgError(JtError, np.linalg.LinAlgError):
+    """A matrix that has no inverse, no Cholesky factor, or whose eigenvalues were not found.
+
+    Example:
+        >>> raise LinAlgError("inv needs a matrix that has an inverse", "a singular one")
+        Traceback (most recent call last):
+        LinAlgError: inv needs a matrix that has an inverse; found a singular one.
     """
 
 

@@ -28,7 +28,8 @@ import numpy as np
 from jt_edu.base.plural import singular
 
 __all__ = ["ArgumentError", "BackendError", "DtypeError", "GradientError", "JtError", "KernelError", "LinAlgError",
-           "OutOfMemoryError", "RangeError", "RankError", "ScalarError", "ShapeError", "UnknownKeyError", "UnknownNameError"]  # fmt: skip
+           "OutOfMemoryError", "RangeError", "RankError", "ScalarError", "ShapeError", "UnknownKeyError",
+           "UnknownNameError"]  # fmt: skip
 
 
 class JtError(Exception):

@@ -60,7 +60,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "ger"): "jt.outer",
     ("jt", "range"): "jt.arange, whose end is left out",
     ("jt", "version"): "jt.__version__",
-    ("jt", "special"): "jt itself, which has erf, lgamma, digamma, zeta and the others",
     ("jt", "autocast"): "x.half() or net.half(): automatic mixed precision is not here yet",
     ("jt", "jvp"): "jt.vjp, twice: u = jt.zeros_like(y), jt.grad((jt.grad((y * u).sum(), x) * v).sum(), u)",
     ("jt", "from_dlpack"): "jt.array(...)",
@@ -189,7 +188,9 @@ _OF_JT = (
     "number_of_hold_vars number_of_lived_ops number_of_lived_vars profile_scope reindex reindex_reduce start_grad "
     "sync_all"
 )
-ROOMS = "utils dataset misc pytorch_converter compiler compile_extern einops jittor_names"  # loaded when asked for
+ROOMS = (  # loaded when asked for
+    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names"
+)
 JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
 
 

@@ -34,6 +34,7 @@ FACES = {  # a module of others -> ours that has its names, and the modules insi
     "dataset": ("data", "dataset mnist cifar image_folder"),
     "transform": ("data.transform", ""),
     "misc": ("", ""),
+    "special": ("", ""),
     "init": ("nn.init", ""),
     "lr_scheduler": ("optim.lr_scheduler", ""),
     "optim.optimizer": ("optim", ""),

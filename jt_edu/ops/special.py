@@ -19,11 +19,13 @@ from jt_edu.ir.meta_ops import Elementwise
 from jt_edu.ir.scalar_ops import unary
 from jt_edu.ops.arguments import function, number, whole
 from jt_edu.ops.dtype_rules import as_floats, floats, real_floats
+from jt_edu.ops.elementwise import sigmoid
 from jt_edu.ops.trigonometry import SIN
 from jt_edu.variable.var import Var, method
 
-__all__ = ["digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "gamma", "gammaln", "i0", "i0e", "i1", "i1e", "lgamma",
-           "log_ndtr", "logit", "mvlgamma", "ndtr", "polygamma", "psi", "sinc", "xlog1py", "xlogy", "zeta"]  # fmt: skip
+__all__ = ["digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expit", "gamma", "gammaln", "i0", "i0e", "i1", "i1e",
+           "lgamma", "log_ndtr", "logit", "multigammaln", "mvlgamma", "ndtr", "polygamma", "psi", "sinc", "xlog1py",
+           "xlogy", "zeta"]  # fmt: skip
 
 # the table: body and derivative, as in ir/scalar_ops.py
 _GAUSS, BELL = 2 / math.sqrt(math.pi), 1 / math.sqrt(2 * math.pi)  # the heights of two bell curves
@@ -87,7 +89,7 @@ i1 = _function(I1, "Modified Bessel function of order 1.", "i1(array(0.0)).item(
 i1e = _function(I1E, "exp(-|x|) * i1(x), which does not overflow.", "i1e(array(0.0)).item()", "0.0")
 xlogy = _function(XLOGY, "x * log(y), and 0 where x is 0.", "xlogy(array(0.0), 0.0).item()", "0.0")
 xlog1py = _function(XLOG1PY, "x * log(1 + y), and 0 where x is 0.", "xlog1py(array(0.0), -1.0).item()", "0.0")
-gammaln, psi = lgamma, digamma
+gammaln, psi, expit = lgamma, digamma, sigmoid
 
 
 @method
@@ -124,6 +126,9 @@ def mvlgamma(x: Any, p: int) -> Var:
     for k in range(1, n):
         total = total + lgamma(v - k / 2)
     return total + n * (n - 1) / 4 * math.log(math.pi)
+
+
+multigammaln = mvlgamma
 
 
 @method

@@ -15,7 +15,7 @@ def test_jt_has_each_name(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["dataset", "misc", "transform", "utils", "utils.data", "compiler", "compile_extern", "einops"]
+    "name", ["dataset", "misc", "special", "transform", "utils", "utils.data", "compiler", "compile_extern", "einops"]
 )
 def test_rooms_of_jittor_are_imported(name):
     assert importlib.import_module(f"jt_edu.{name}")

@@ -34,19 +34,18 @@ ABOVE = Elementwise(  # x - y, and the third input, 0, where both are the same i
 @template
 @same_words
 def logsumexp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
-    """log(sum(exp(x))), shifted by the maximum so that nothing overflows; of nothing it is -inf.
+    """log(sum(exp(x))), shifted by the largest (real part) so that nothing overflows; of nothing it is -inf.
 
     Example:
         >>> logsumexp(array([1000.0, 1000.0])).numpy().round(3)
         np.float32(1000.693)
     """
     keep, v = yes_or_no("logsumexp", "keepdim", keepdim), as_var(x)
-    check_order("logsumexp", v)
     floats = v.cast(float_of(v.dtype))
     if count_of(v, dim, "logsumexp") == 0:
         return reduced(floats, "sum", "add", dim, keep).apply(f.LOG)
     wide, axes = widened(floats), axes_of("logsumexp", dim, v.ndim)
-    top = max(wide, dim, True).detach()
+    top = max(wide.apply(f.REAL) if wide.dtype.kind == "c" else wide, dim, True).detach()
     total = reduced(wide.apply(ABOVE, top, 0).apply(f.EXP), "sum", "add", dim, True).apply(f.LOG) + top
     total = total.cast(floats.dtype)
     return total if keep else total.reshape(reduce_op("sum", "add", v.shape, axes, keep).shape)
@@ -75,8 +74,8 @@ def softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
 def _shifted(x: Any, dim: int, name: str, dtype: Any) -> tuple[Var, tuple[int, ...]]:
     """x minus its largest number along the axis: exp of it does not overflow, and the answer is the same."""
     v = as_var(x)
-    check_order(name, v)
     floats = as_floats(v) if dtype is None else v.cast(dtype)
+    check_order(name, floats)
     if not floats.dtype.is_float:
         raise DtypeError(f"{name} returns floats", f"dtype {floats.dtype}", "dtype='float32'")
     axes = (axis_of(name, dim, v.ndim, lone=True),)[: v.ndim]

@@ -86,6 +86,8 @@ def _np_norm(p):
 
 def _np_logsumexp(x, axes, keep):
     x = _float(x)
+    if x.dtype.kind == "c":  # of which NumPy's logaddexp knows nothing
+        return np.log(np.exp(x).sum(axis=axes, keepdims=keep))
     return np.logaddexp.reduce(x, axis=axes, keepdims=keep)
 
 
@@ -114,7 +116,7 @@ SUMS = (
     *over("mean as float64", _jt("mean", dtype="float64"), _np("mean", dtype=np.float64), None, REALS, orders=0),
     *over("any", _jt("any"), _np("any"), None, EVERY, "few", orders=0),
     *over("all", _jt("all"), _np("all"), None, EVERY, "few", orders=0),
-    *over("logsumexp", _jt("logsumexp"), _np_logsumexp, _torch_logsumexp, REAL_FLOATS, empty=False),
+    *over("logsumexp", _jt("logsumexp"), _np_logsumexp, _torch_logsumexp, FLOATING, empty=False),
     *over("logsumexp of odd numbers", _jt("logsumexp"), _np_logsumexp, None, FLOATS, "odd", orders=0, empty=False),
 )  # fmt: skip
 

@@ -1,0 +1,183 @@
+"""Products: a sparse matrix times a dense one, and what is made of it.
+
+    sparse_coo @ dense   out[row[e], j] += values[e] * dense[column[e], j]     two loads: a Reindex, a ReindexReduce
+    sparse_csr @ dense   the same sums, row by row: a kernel by hand, whose rows threads share
+    sparse @ sparse      each entry (i, k) meets the entries of row k
+    sampled_addmm        entries of a dense product, at the positions of a sparse matrix
+
+No product is stored for each entry and column: kernels read where they need it. The gradient of the entries is a
+sampled product, that of the dense side a product with the transposed matrix; neither is larger than what it belongs to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from jt_edu.base.dtypes import bool_, contracted, promote
+from jt_edu.base.errors import ShapeError
+from jt_edu.ir.builders import short
+from jt_edu.ops.arguments import factor
+from jt_edu.ops.create import arange
+from jt_edu.ops.cumulative import cumsum
+from jt_edu.ops.custom_kernel import kernel
+from jt_edu.ops.dtype_rules import widened
+from jt_edu.ops.index import index_select
+from jt_edu.ops.reduce import sum
+from jt_edu.ops.repeat import repeat_interleave
+from jt_edu.sparse.layouts import added_at, coalesce, t, to_dense, to_sparse_csr
+from jt_edu.sparse.sparse_var import SparseVar, attach
+from jt_edu.variable.var import Var, as_var
+
+
+def spread(rows: Var, columns: Var, entries: Var, dense: Var, length: int) -> Var:
+    """(length, ...), the sums of entries[e] * dense[columns[e]] at rows[e]."""
+    terms = index_select(dense, 0, columns)
+    return added_at((rows,), entries.reshape(len(entries), *[1] * (dense.ndim - 1)) * terms, (length,))
+
+
+def sampled(rows: Var, columns: Var, x: Var, y: Var) -> Var:
+    """(nnz,), the products of x[rows[e]] and y[columns[e]], summed over what other axes they have."""
+    terms = index_select(x, 0, rows) * index_select(y, 0, columns)
+    return terms if terms.ndim == 1 else sum(terms, 1)
+
+
+GRADIENTS = (
+    None,
+    None,
+    None,
+    lambda out, dout, crow, rows, columns, entries, dense: sampled(rows, columns, dout, dense.conj()),
+    lambda out, dout, crow, rows, columns, entries, dense: spread(columns, rows, entries.conj(), dout, len(dense)),
+)
+BY_ROWS = {  # axes of the dense side -> the kernel; positions have been checked, so they are not below 0
+    1: kernel("csr_times_vector", """
+def kernel(lo, hi, crow, rows, columns, entries, dense, out):
+    for row in range(lo, hi):
+        total = entries[:1].sum() * 0
+        for e in range(np.uint64(crow[row]), np.uint64(crow[row + 1])):
+            total += entries[e] * dense[np.uint64(columns[e])]
+        out[row] = total
+""", GRADIENTS),
+    2: kernel("csr_times_matrix", """
+def kernel(lo, hi, crow, rows, columns, entries, dense, out):
+    for row in range(lo, hi):
+        sums = out[row]
+        sums[:] = 0
+        for e in range(np.uint64(crow[row]), np.uint64(crow[row + 1])):
+            a, line = entries[e], dense[np.uint64(columns[e])]
+            for j in range(len(line)):
+                sums[j] += a * line[j]
+""", GRADIENTS),
+}  # fmt: skip
+
+
+@attach
+def matmul(x: SparseVar, y: Any) -> Any:
+    """A sparse matrix times a vector, a matrix, or another sparse matrix: x @ y.
+
+        out[i, j] = sum over k of x[i, k] * y[k, j]
+
+    Returns:
+        A Var; of two sparse matrices a sparse one.
+
+    Raises:
+        ShapeError: no two matrices, or lengths that differ.
+
+    Example:
+        >>> a = jt.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0])
+        >>> (a @ array([[1.0], [10.0]])).tolist(), (a @ a).to_dense().tolist()
+        ([[20.0], [3.0]], [[6.0, 0.0], [0.0, 6.0]])
+    """
+    other = y if isinstance(y, SparseVar) else as_var(y)
+    if x.sparse_dim() != 2 or x.dense_dim() or other.ndim not in (1, 2) or other.shape[0] != x.shape[1]:
+        asked = "a sparse matrix (n, m) is multiplied with (m,) or (m, k)"
+        raise ShapeError(asked, f"{_told(x)} and {_told(other)}", "x.t(), or y.reshape(m, -1)")
+    if isinstance(other, SparseVar):
+        return _of_two(x, other)
+    dtype = promote(x.dtype, other.dtype)
+    wide = contracted(dtype)
+    entries, dense = widened(x.entries.cast(wide)), widened(other.cast(wide))
+    if x.crow is None or dtype is bool_:
+        return spread(*x.where, entries, dense, x.shape[0]).cast(wide)
+    shape = (x.shape[0], *dense.shape[1:])
+    product = BY_ROWS[dense.ndim](x.crow, *x.where, entries, dense, shape=shape, dtype=dense.dtype, span=x.shape[0])
+    return product.cast(wide)
+
+
+def _told(x: Any) -> str:
+    return f"shape {x.shape}" + f" with {x.dense_dim()} dense axes" * bool(isinstance(x, SparseVar) and x.dense_dim())
+
+
+def _of_two(x: SparseVar, y: SparseVar) -> SparseVar:
+    """Each entry of x meets all entries in the row of y that its column names; how many these are is computed at once."""
+    if y.sparse_dim() != 2:
+        raise ShapeError("a sparse matrix is multiplied with a sparse matrix", f"{y.sparse_dim()} sparse axes")
+    other = to_sparse_csr(y)
+    begin, end = (index_select(other.crow[k : len(other.crow) - 1 + k], 0, x.where[1]) for k in (0, 1))
+    many = end - begin
+    mine = repeat_interleave(arange(x.nnz), many)
+    first = begin - cumsum(many) + many  # of the row of y, less the number of the first pair
+    theirs = arange(len(mine)) + index_select(first, 0, mine)
+    entries = index_select(x.entries, 0, mine) * index_select(other.entries, 0, theirs)
+    where = (index_select(x.where[0], 0, mine), index_select(other.where[1], 0, theirs))
+    product = SparseVar(where, entries, (x.shape[0], y.shape[1]))
+    return product if x.crow is None else to_sparse_csr(product)
+
+
+attach(matmul, "__matmul__")
+
+
+def _from_right(x: SparseVar, y: Any) -> Var:
+    """y @ x for a dense y: the transposed product of the transposed matrices."""
+    other = as_var(y)
+    if other.ndim not in (1, 2) or other.shape[-1] != x.shape[0]:
+        raise ShapeError("(n,) or (k, n) is multiplied with a sparse matrix (n, m)", f"{other.shape} and {_told(x)}")
+    product: Var = matmul(t(x), other if other.ndim == 1 else other.transpose(0, 1))
+    return product if other.ndim == 1 else product.transpose(0, 1)
+
+
+attach(_from_right, "__rmatmul__")
+
+
+def mm(x: Any, y: Any) -> Any:
+    """The product of two matrices, of which one or both are sparse.
+
+    Example:
+        >>> jt.sparse.mm(jt.sparse_coo_tensor([[0], [1]], [2.0]), ones((2, 2))).tolist()
+        [[2.0, 2.0]]
+    """
+    if not isinstance(x, SparseVar) and not isinstance(y, SparseVar):
+        raise ShapeError("jt.sparse.mm takes a sparse matrix", f"{short(x)} and {short(y)}", "jt.mm")
+    if x.ndim != 2 or y.ndim != 2:
+        raise ShapeError("mm takes two matrices", f"shapes {x.shape} and {y.shape}", "x @ y")
+    return x @ y
+
+
+spmm = mm
+
+
+def addmm(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta * start + alpha * (x @ y), where x is sparse.
+
+    Example:
+        >>> jt.sparse.addmm(ones((1, 2)), jt.sparse_coo_tensor([[0], [1]], [2.0]), ones((2, 2)), alpha=3).tolist()
+        [[7.0, 7.0]]
+    """
+    product = mm(x, y) * factor("addmm", "alpha", alpha)
+    return product + (start if isinstance(start, SparseVar) else as_var(start)) * factor("addmm", "beta", beta)
+
+
+def sampled_addmm(x: SparseVar, y: Any, z: Any, *, beta: Any = 1, alpha: Any = 1) -> SparseVar:
+    """beta * x + alpha * (y @ z) at the positions of x: no other element of the product is computed.
+
+    Example:
+        >>> x = jt.sparse_coo_tensor([[0], [1]], [1.0])
+        >>> jt.sparse.sampled_addmm(x, ones((1, 3)), ones((3, 2)), alpha=2).to_dense().tolist()
+        [[0.0, 7.0]]
+    """
+    once, a, b = coalesce(x), as_var(y), as_var(z)
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or (a.shape[0], b.shape[1]) != x.shape:
+        raise ShapeError("sampled_addmm takes (n, m), (n, k) and (k, m)", f"{x.shape}, {a.shape} and {b.shape}")
+    product = sampled(*once.where, a, b.transpose(0, 1))
+    scale, weight = factor("sampled_addmm", "beta", beta), factor("sampled_addmm", "alpha", alpha)
+    return once.with_entries(once.entries * scale + product * weight)

@@ -105,7 +105,8 @@ def matmul(x: SparseVar, y: Any) -> Any:
 
 
 def _told(x: Any) -> str:
-    return f"shape {x.shape}" + f" with {x.dense_dim()} dense axes" * bool(isinstance(x, SparseVar) and x.dense_dim())
+    dense = x.dense_dim() if isinstance(x, SparseVar) else 0
+    return f"shape {x.shape}" + f" with {dense} dense axes" * bool(dense)
 
 
 def _of_two(x: SparseVar, y: SparseVar) -> SparseVar:

@@ -61,12 +61,18 @@ def kernel(lo, hi, crow, rows, columns, entries, dense, out):
     2: kernel("csr_times_matrix", """
 def kernel(lo, hi, crow, rows, columns, entries, dense, out):
     for row in range(lo, hi):
-        sums = out[row]
+        sums, first, last = out[row], crow[row], crow[row + 1]
         sums[:] = 0
-        for e in range(np.uint64(crow[row]), np.uint64(crow[row + 1])):
-            a, line = entries[e], dense[np.uint64(columns[e])]
+        if (last - first) % 2:
+            a, line = entries[first], dense[columns[first]]
             for j in range(len(line)):
-                sums[j] += a * line[j]
+                sums[j] = a * line[j]
+            first += 1
+        for e in range(np.uint64(first), np.uint64(last), 2):  # sums are read and written once for two entries
+            f = e + np.uint64(1)
+            a, b, line, other = entries[e], entries[f], dense[np.uint64(columns[e])], dense[np.uint64(columns[f])]
+            for j in range(len(line)):
+                sums[j] += a * line[j] + b * other[j]
 """, GRADIENTS),
 }  # fmt: skip
 

@@ -189,7 +189,7 @@ _OF_JT = (
     "number_of_hold_vars number_of_lived_ops number_of_lived_vars profile_scope reindex reindex_reduce start_grad "
     "sync_all"
 )
-ROOMS = "utils dataset misc pytorch_converter compiler compile_extern einops jittor_names sparse"  # loaded when asked for
+ROOMS = "utils dataset misc pytorch_converter compiler compile_extern einops jittor_names sparse"  # loaded when asked
 JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
 _OF_SPARSE = "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor"
 JITTORS_OWN |= {name: f"jt_edu.sparse:{name}" for name in _OF_SPARSE.split()}

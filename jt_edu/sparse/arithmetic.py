@@ -12,7 +12,6 @@ What is only put together is not coalesced: `coalesce()` does that once, when it
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -28,7 +27,7 @@ from jt_edu.ops.index import index_select
 from jt_edu.ops.nonzero import positions
 from jt_edu.ops.reduce import sum as total
 from jt_edu.ops.searchsorted import searchsorted
-from jt_edu.sparse.layouts import added_at, coalesce, numbered, to_dense, to_sparse_csr
+from jt_edu.sparse.layouts import coalesce, numbered, put_together, to_dense, to_sparse_csr
 from jt_edu.sparse.sparse_var import SparseVar, attach
 from jt_edu.variable.var import Var, as_var
 
@@ -88,7 +87,7 @@ def _at_entries(x: SparseVar, dense: Var) -> Var:
 
 
 def _meeting(x: SparseVar, y: SparseVar) -> SparseVar:
-    """Entry times entry, where both have one; that is found at once, by a search for each entry of x among those of y."""
+    """Entry times entry, where both have one: found at once, by a search for each entry of x among those of y."""
     _check_alike("*", x, y)
     a, b = coalesce(x), coalesce(y)
     mine, theirs = numbered(a), numbered(b)
@@ -132,7 +131,7 @@ def _from_right(name: str) -> None:
 
 OPERATORS: dict[str, Callable[[SparseVar, Any], Any]] = {
     "__mul__": _times, "__rmul__": _times, "__truediv__": _over, "__pow__": _power, "__add__": _plus, "__radd__": _plus,
-    "__sub__": lambda x, y: x + (-y), "__rsub__": lambda x, y: -x + y,
+    "__sub__": lambda x, y: _plus(x, -y), "__rsub__": lambda x, y: _plus(x.neg(), y),
     "multiply": _times, "mul": _times, "add": _plus, "div": _over, "pow": _power,
 }  # fmt: skip
 for _name, _function in OPERATORS.items():
@@ -196,11 +195,5 @@ def _exponents(name: str, x: SparseVar, dim: Any) -> tuple[SparseVar, Var, Var]:
     rows = tuple(w for k, w in enumerate(once.where) if k != axis)
     lengths = tuple(n for k, n in enumerate(x.shape[: x.sparse_dim()]) if k != axis)
     row = SparseVar(rows, entries, (*lengths, *entries.shape[1:]))
-    index = [*range(len(rows))]
-
-    def where(e: Index, *j: Index) -> list[Index]:
-        return [*(load(k, [e]) for k in index), *j]
-
-    top = entries.detach().reindex_reduce("maximum", row.shape, where, extras=rows)
-    shifted = entries - _at_entries(row, top)
-    return once, shifted, _at_entries(row, added_at(rows, exp(shifted), lengths))
+    shifted = entries - _at_entries(row, put_together(rows, entries.detach(), lengths, "maximum"))
+    return once, shifted, _at_entries(row, put_together(rows, exp(shifted), lengths))

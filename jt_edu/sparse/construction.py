@@ -4,7 +4,7 @@
     sparse_csr_tensor   where each row begins, and a column for each entry
     to_sparse, to_sparse_csr   what is not 0 in a Var
 
-Positions are looked at before a kernel relies on them: at once where the numbers are there, else when they are computed.
+Positions are looked at before a kernel relies on them: at once where the numbers are there, else when those are.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from jt_edu.base.dtypes import int64
 from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.ir.builders import check_shape, short
+from jt_edu.ir.node import Shape
 from jt_edu.ops.arguments import choice, whole, yes_or_no
 from jt_edu.ops.custom_kernel import kernel
 from jt_edu.ops.dtype_rules import checked
@@ -69,22 +70,30 @@ def sparse_coo_tensor(
         >>> jt.sparse_coo_tensor([[0, 1, 1], [1, 0, 0]], [7.0, 5.0, 1.0], (2, 3)).to_dense().tolist()
         [[0.0, 7.0, 0.0], [6.0, 0.0, 0.0]]
     """
-    name, rows, entries = "sparse_coo_tensor", [_positions("indices", part) for part in indices], _entries(values, dtype)
-    if not rows or {len(w) for w in rows} != {entries.shape[0]}:
-        asked = "sparse_coo_tensor takes indices (axes, nnz) and values (nnz, ...)"
-        raise ShapeError(asked, f"indices {(len(rows), *map(len, rows[:1]))} and values {entries.shape}")
+    rows, entries = [_positions("indices", part) for part in indices], _entries(values, dtype)
+    name, shape = "sparse_coo_tensor", _size_of(rows, entries, size)
+    where = tuple(checked(name, w, 0, n) for w, n in zip(rows, shape, strict=False))
+    once = is_coalesced is not None and yes_or_no(name, "is_coalesced", is_coalesced)
+    made = SparseVar(where, entries, shape, once)
+    if check_invariants is not None and yes_or_no(name, "check_invariants", check_invariants):
+        for w in where:
+            w.sync()
+        if once and (np.diff(numbered(made).numpy()) <= 0).any():
+            raise ArgumentError("a coalesced tensor has positions in order, each once", "others", "x.coalesce()")
+    return made
+
+
+def _size_of(rows: list[Var], entries: Var, size: Any) -> Shape:
+    """The shape that was asked for, or the smallest one; it has to fit the positions and the entries."""
+    if not rows or {len(w) for w in rows} != {len(entries)}:
+        found = f"indices {(len(rows), *map(len, rows[:1]))} and values {entries.shape}"
+        raise ShapeError("sparse_coo_tensor takes indices (axes, nnz) and values (nnz, ...)", found)
     tail = entries.shape[1:]
     shape = (*map(_room, rows), *tail) if size is None else check_shape(size)
     if shape[len(rows) :] != tail or len(shape) != len(rows) + len(tail):
         found = f"{len(rows)} rows of indices and values {entries.shape} for a size of {shape}"
         raise ShapeError("a size has a length for each row of indices, and then those of one entry", found)
-    where = tuple(checked(name, w, 0, n) for w, n in zip(rows, shape, strict=False))
-    once = is_coalesced is not None and yes_or_no(name, "is_coalesced", is_coalesced)
-    made = SparseVar(where, entries, shape, once)
-    if check_invariants is not None and yes_or_no(name, "check_invariants", check_invariants):
-        if (np.diff(numbered(made).numpy()) <= 0).any() and once:
-            raise ArgumentError("a coalesced tensor has positions in order, each once", "others", "x.coalesce()")
-    return made
+    return shape
 
 
 def sparse_array(indices: Any, values: Any, shape: Any) -> SparseVar:

@@ -12,6 +12,7 @@ entries stay a graph: their sum has a gradient.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,13 +30,13 @@ from jt_edu.sparse.sparse_var import SparseVar, attach
 from jt_edu.variable.var import Var
 
 
-def added_at(positions: tuple[Var, ...], entries: Var, lengths: Shape) -> Var:
-    """(*lengths, ...), the sums of the entries (nnz, ...) that stand at the same positions.
+def put_together(where: Sequence[Var], entries: Var, lengths: Shape, reducer: str = "add") -> Var:
+    """(*lengths, ...), the sums (or the like) of the entries (nnz, ...) that stand at the same positions.
 
-    out[positions[0][e], positions[1][e], ..., j] += entries[e, j]
+    out[where[0][e], where[1][e], ..., j] += entries[e, j]
     """
-    shape, axes = (*lengths, *entries.shape[1:]), range(len(positions))
-    return entries.reindex_reduce("add", shape, lambda e, *j: [*(load(k, [e]) for k in axes), *j], extras=positions)
+    shape, axes = (*lengths, *entries.shape[1:]), range(len(where))
+    return entries.reindex_reduce(reducer, shape, lambda e, *j: [*(load(k, [e]) for k in axes), *j], extras=where)
 
 
 def numbered(x: SparseVar) -> Var:
@@ -61,7 +62,7 @@ def coalesce(x: SparseVar) -> SparseVar:
         return x
     lengths = x.shape[: x.sparse_dim()]
     numbers, group = unique(numbered(x), return_inverse=True)
-    entries = added_at((group,), x.entries, numbers.shape).cast(x.dtype)
+    entries = put_together((group,), x.entries, numbers.shape).cast(x.dtype)
     return SparseVar(unravel_index(numbers, lengths), entries, x.shape, coalesced=True)
 
 
@@ -73,7 +74,7 @@ def to_dense(x: SparseVar) -> Var:
         >>> jt.sparse_coo_tensor([[0, 1], [1, 0]], [7, 5]).to_dense().tolist()
         [[0, 7], [5, 0]]
     """
-    return added_at(x.where, x.entries, x.shape[: x.sparse_dim()]).cast(x.dtype)
+    return put_together(x.where, x.entries, x.shape[: x.sparse_dim()]).cast(x.dtype)
 
 
 @attach
@@ -94,7 +95,10 @@ def to_sparse_csr(x: SparseVar) -> SparseVar:
         [0, 1, 1, 2]
     """
     if x.sparse_dim() != 2 or x.dense_dim():
-        asked, found = "the layout sparse_csr is for matrices", f"{x.sparse_dim()} sparse and {x.dense_dim()} dense axes"
+        asked, found = (
+            "the layout sparse_csr is for matrices",
+            f"{x.sparse_dim()} sparse and {x.dense_dim()} dense axes",
+        )
         raise ArgumentError(asked, found, "the layout sparse_coo")
     if x.crow is not None:
         return x
@@ -112,7 +116,9 @@ def transpose(x: SparseVar, dim0: Any, dim1: Any) -> SparseVar:
     """
     one, other = (axis_of("transpose", dim, x.ndim) for dim in (dim0, dim1))
     if max(one, other) >= x.sparse_dim():
-        raise ArgumentError("transpose exchanges sparse axes", f"axes {dim0} and {dim1} of {x.sparse_dim()} sparse ones")
+        raise ArgumentError(
+            "transpose exchanges sparse axes", f"axes {dim0} and {dim1} of {x.sparse_dim()} sparse ones"
+        )
     order = [*range(x.ndim)]
     order[one], order[other] = other, one
     where = tuple(x.where[k] for k in order[: x.sparse_dim()])

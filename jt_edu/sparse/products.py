@@ -11,11 +11,10 @@ sampled product, that of the dense side a product with the transposed matrix; ne
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from jt_edu.base.dtypes import bool_, contracted, promote
-from jt_edu.base.errors import ShapeError
+from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.ir.builders import short
 from jt_edu.ops.arguments import factor
 from jt_edu.ops.create import arange
@@ -25,7 +24,7 @@ from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.index import index_select
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.repeat import repeat_interleave
-from jt_edu.sparse.layouts import added_at, coalesce, t, to_dense, to_sparse_csr
+from jt_edu.sparse.layouts import coalesce, put_together, t, to_sparse_csr
 from jt_edu.sparse.sparse_var import SparseVar, attach
 from jt_edu.variable.var import Var, as_var
 
@@ -33,7 +32,7 @@ from jt_edu.variable.var import Var, as_var
 def spread(rows: Var, columns: Var, entries: Var, dense: Var, length: int) -> Var:
     """(length, ...), the sums of entries[e] * dense[columns[e]] at rows[e]."""
     terms = index_select(dense, 0, columns)
-    return added_at((rows,), entries.reshape(len(entries), *[1] * (dense.ndim - 1)) * terms, (length,))
+    return put_together((rows,), entries.reshape(len(entries), *[1] * (dense.ndim - 1)) * terms, (length,))
 
 
 def sampled(rows: Var, columns: Var, x: Var, y: Var) -> Var:
@@ -49,28 +48,43 @@ GRADIENTS = (
     lambda out, dout, crow, rows, columns, entries, dense: sampled(rows, columns, dout, dense.conj()),
     lambda out, dout, crow, rows, columns, entries, dense: spread(columns, rows, entries.conj(), dout, len(dense)),
 )
-BY_ROWS = {  # axes of the dense side -> the kernel; positions have been checked, so they are not below 0
-    1: kernel("csr_times_vector", """
+HEAD = """
+from jt_edu.base.errors import RangeError
 def kernel(lo, hi, crow, rows, columns, entries, dense, out):
+    n = np.uint64(len(dense))  # numbers below 0 are above it
     for row in range(lo, hi):
+        first, last = crow[row], crow[row + 1]
+        if not 0 <= first <= last <= len(columns):
+            raise RangeError("rows of a sparse matrix follow each other", "other numbers in crow_indices")
+"""
+OUTSIDE = 'raise RangeError("columns of a sparse matrix are inside it", "others in col_indices")'
+BY_ROWS = {  # axes of the dense side -> the kernel
+    1: kernel("csr_times_vector", HEAD + f"""
         total = entries[:1].sum() * 0
-        for e in range(np.uint64(crow[row]), np.uint64(crow[row + 1])):
-            total += entries[e] * dense[np.uint64(columns[e])]
+        for e in range(np.uint64(first), np.uint64(last)):
+            k = np.uint64(columns[e])
+            if k >= n:
+                {OUTSIDE}
+            total += entries[e] * dense[k]
         out[row] = total
 """, GRADIENTS),
-    2: kernel("csr_times_matrix", """
-def kernel(lo, hi, crow, rows, columns, entries, dense, out):
-    for row in range(lo, hi):
-        sums, first, last = out[row], crow[row], crow[row + 1]
+    2: kernel("csr_times_matrix", HEAD + f"""
+        sums, e = out[row], np.uint64(first)
         sums[:] = 0
         if (last - first) % 2:
-            a, line = entries[first], dense[columns[first]]
+            k = np.uint64(columns[e])
+            if k >= n:
+                {OUTSIDE}
+            a, line = entries[e], dense[k]
             for j in range(len(line)):
                 sums[j] = a * line[j]
             first += 1
         for e in range(np.uint64(first), np.uint64(last), 2):  # sums are read and written once for two entries
             f = e + np.uint64(1)
-            a, b, line, other = entries[e], entries[f], dense[np.uint64(columns[e])], dense[np.uint64(columns[f])]
+            k, m = np.uint64(columns[e]), np.uint64(columns[f])
+            if k >= n or m >= n:
+                {OUTSIDE}
+            a, b, line, other = entries[e], entries[f], dense[k], dense[m]
             for j in range(len(line)):
                 sums[j] += a * line[j] + b * other[j]
 """, GRADIENTS),
@@ -94,7 +108,7 @@ def matmul(x: SparseVar, y: Any) -> Any:
         >>> (a @ array([[1.0], [10.0]])).tolist(), (a @ a).to_dense().tolist()
         ([[20.0], [3.0]], [[6.0, 0.0], [0.0, 6.0]])
     """
-    other = y if isinstance(y, SparseVar) else as_var(y)
+    other = _given(y)
     if x.sparse_dim() != 2 or x.dense_dim() or other.ndim not in (1, 2) or other.shape[0] != x.shape[1]:
         asked = "a sparse matrix (n, m) is multiplied with (m,) or (m, k)"
         raise ShapeError(asked, f"{_told(x)} and {_told(other)}", "x.t(), or y.reshape(m, -1)")
@@ -103,11 +117,15 @@ def matmul(x: SparseVar, y: Any) -> Any:
     dtype = promote(x.dtype, other.dtype)
     wide = contracted(dtype)
     entries, dense = widened(x.entries.cast(wide)), widened(other.cast(wide))
+    rows, columns = x.where
     if x.crow is None or dtype is bool_:
-        return spread(*x.where, entries, dense, x.shape[0]).cast(wide)
-    shape = (x.shape[0], *dense.shape[1:])
-    product = BY_ROWS[dense.ndim](x.crow, *x.where, entries, dense, shape=shape, dtype=dense.dtype, span=x.shape[0])
-    return product.cast(wide)
+        return spread(rows, columns, entries, dense, x.shape[0]).cast(wide)
+    shape, by_rows = (x.shape[0], *dense.shape[1:]), BY_ROWS[dense.ndim]
+    return by_rows(x.crow, rows, columns, entries, dense, shape=shape, dtype=dense.dtype, span=x.shape[0]).cast(wide)
+
+
+def _given(x: Any) -> Any:
+    return x if isinstance(x, SparseVar) else as_var(x)
 
 
 def _told(x: Any) -> str:
@@ -116,17 +134,18 @@ def _told(x: Any) -> str:
 
 
 def _of_two(x: SparseVar, y: SparseVar) -> SparseVar:
-    """Each entry of x meets all entries in the row of y that its column names; how many these are is computed at once."""
+    """Each entry of x meets the entries in the row of y that its column names; how many is computed at once."""
     if y.sparse_dim() != 2:
         raise ShapeError("a sparse matrix is multiplied with a sparse matrix", f"{y.sparse_dim()} sparse axes")
-    other = to_sparse_csr(y)
-    begin, end = (index_select(other.crow[k : len(other.crow) - 1 + k], 0, x.where[1]) for k in (0, 1))
-    many = end - begin
+    other, (rows, columns) = to_sparse_csr(y), x.where
+    crow = other.crow_indices()
+    begin = index_select(crow, 0, columns)
+    many = index_select(crow, 0, columns + 1) - begin
     mine = repeat_interleave(arange(x.nnz), many)
     first = begin - cumsum(many) + many  # of the row of y, less the number of the first pair
     theirs = arange(len(mine)) + index_select(first, 0, mine)
     entries = index_select(x.entries, 0, mine) * index_select(other.entries, 0, theirs)
-    where = (index_select(x.where[0], 0, mine), index_select(other.where[1], 0, theirs))
+    where = (index_select(rows, 0, mine), index_select(other.where[1], 0, theirs))
     product = SparseVar(where, entries, (x.shape[0], y.shape[1]))
     return product if x.crow is None else to_sparse_csr(product)
 
@@ -154,10 +173,11 @@ def mm(x: Any, y: Any) -> Any:
         [[2.0, 2.0]]
     """
     if not isinstance(x, SparseVar) and not isinstance(y, SparseVar):
-        raise ShapeError("jt.sparse.mm takes a sparse matrix", f"{short(x)} and {short(y)}", "jt.mm")
-    if x.ndim != 2 or y.ndim != 2:
-        raise ShapeError("mm takes two matrices", f"shapes {x.shape} and {y.shape}", "x @ y")
-    return x @ y
+        raise ArgumentError("jt.sparse.mm takes a sparse matrix", f"{short(x)} and {short(y)}", "jt.mm")
+    a, b = _given(x), _given(y)
+    if a.ndim != 2 or b.ndim != 2:
+        raise ShapeError("mm takes two matrices", f"shapes {a.shape} and {b.shape}", "x @ y")
+    return a @ b
 
 
 spmm = mm
@@ -171,7 +191,7 @@ def addmm(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         [[7.0, 7.0]]
     """
     product = mm(x, y) * factor("addmm", "alpha", alpha)
-    return product + (start if isinstance(start, SparseVar) else as_var(start)) * factor("addmm", "beta", beta)
+    return product + _given(start) * factor("addmm", "beta", beta)
 
 
 def sampled_addmm(x: SparseVar, y: Any, z: Any, *, beta: Any = 1, alpha: Any = 1) -> SparseVar:
@@ -185,6 +205,7 @@ def sampled_addmm(x: SparseVar, y: Any, z: Any, *, beta: Any = 1, alpha: Any = 1
     once, a, b = coalesce(x), as_var(y), as_var(z)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or (a.shape[0], b.shape[1]) != x.shape:
         raise ShapeError("sampled_addmm takes (n, m), (n, k) and (k, m)", f"{x.shape}, {a.shape} and {b.shape}")
-    product = sampled(*once.where, a, b.transpose(0, 1))
+    rows, columns = once.where
+    product = sampled(rows, columns, a, b.transpose(0, 1))
     scale, weight = factor("sampled_addmm", "beta", beta), factor("sampled_addmm", "alpha", alpha)
     return once.with_entries(once.entries * scale + product * weight)

@@ -1,10 +1,10 @@
 """SparseVar: a tensor of which only some entries are stored; everywhere else it is 0.
 
-    . 7 .        where    ([0, 1, 1], [1, 0, 2])    a Var of positions for each sparse axis, (nnz,)
-    5 . 6        entries  [7, 5, 6]                 what stands there, (nnz,); (nnz, ...) where the last axes are dense
+    . 7 .      where    ([0, 1, 1], [1, 0, 2])    a Var of positions for each sparse axis, (nnz,)
+    5 . 6      entries  [7, 5, 6]                 what stands there, (nnz,); (nnz, ...) where the last axes are dense
 
     sparse_coo   entries in any order; those at one position are added up. Coalesced: in order, each position once
-    sparse_csr   a matrix, coalesced; `crow` says where each row begins: row i has the entries crow[i] to crow[i + 1] - 1
+    sparse_csr   a matrix, coalesced, and where each row begins: row i has the entries crow[i] to crow[i + 1] - 1
 
 No graph knows of it. It is a bundle of Vars, and every function of this room builds ordinary nodes from them: a load in
 a Reindex reads at the positions, a load in a ReindexReduce adds there. So gradients come without a rule of their own.
@@ -15,7 +15,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -54,6 +54,10 @@ class SparseVar:
     crow: Var | None = None
 
     __array_ufunc__ = None  # NumPy's operators ask ours
+
+    if TYPE_CHECKING:  # what other files attach
+
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
 
     @property
     def layout(self) -> str:
@@ -105,8 +109,7 @@ class SparseVar:
 
     def crow_indices(self) -> Var:
         """(rows + 1,), where each row begins, and at last how many entries there are."""
-        crow = self._once("crow_indices", sparse_csr).crow
-        return crow  # type: ignore[return-value]  # it has that layout
+        return self._once("crow_indices", sparse_csr).crow  # type: ignore[return-value]  # that layout has it
 
     def col_indices(self) -> Var:
         """(nnz,), the column of each entry."""
@@ -123,7 +126,7 @@ class SparseVar:
     def _once(self, name: str, layout: str) -> SparseVar:
         """This tensor, if it has a layout, and no position twice: then its parts mean what they say."""
         if self.layout != layout:
-            way = "x.to_sparse_csr()" if layout == sparse_csr else "x.crow_indices() and col_indices(), or to_sparse_coo()"
+            way = "x.to_sparse_csr()" if layout == sparse_csr else "x.to_sparse_coo(), or x.col_indices()"
             raise ArgumentError(f"{name}() is of tensors in the layout {layout}", f"one in {self.layout}", way)
         if not self.coalesced:
             found = f"a tensor that is not coalesced: its {self.nnz} entries may share positions"
@@ -135,13 +138,13 @@ class SparseVar:
         return replace(self, entries=entries)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise DtypeError("this takes a dense array", f"{self.layout} of shape {self.shape}", "x.to_dense(), or jt.sparse")
+        raise DtypeError("this takes a dense array", f"{self.layout} of shape {self.shape}", "x.to_dense()")
 
     def __repr__(self) -> str:
         parts = {"indices": self._indices()}
         if self.crow is not None:
             parts = {"crow_indices": self.crow, "col_indices": self.where[1]}
-        told = {name: _in_a_line(part) for name, part in {**parts, "values": self.entries}.items()}
+        told: dict[str, Any] = {name: _in_a_line(part) for name, part in {**parts, "values": self.entries}.items()}
         told |= {"shape": self.shape, "nnz": self.nnz, "dtype": str(self.dtype), "layout": self.layout}
         return f"jt.SparseVar({', '.join(f'{name}={text}' for name, text in told.items())})"
 
@@ -150,9 +153,9 @@ class SparseVar:
         return f"<pre>{html.escape(repr(self))}{picture}</pre>"
 
     def spy(self) -> str:
-        """The pattern of a matrix: ● where something is stored. A large one is drawn smaller, a ● for each full block."""
+        """The pattern of a matrix: ● where something is stored; of a large one, where a block is not empty."""
         if self.sparse_dim() != 2:
-            raise ArgumentError("spy() draws a matrix", f"{self.sparse_dim()} sparse axes", "x.sum(dim), which drops axes")
+            raise ArgumentError("spy() draws a matrix", f"{self.sparse_dim()} sparse axes", "x.sum(dim) first")
         box = [min(n, most) for n, most in zip(self.shape, SPY, strict=False)]
         grid = np.full(box, "·")
         grid[tuple(w.numpy() * m // max(n, 1) for w, m, n in zip(self.where, box, self.shape, strict=False))] = "●"

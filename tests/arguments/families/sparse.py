@@ -3,7 +3,7 @@
 import numpy as np
 
 import jt_edu as jt
-from tests.arguments.inputs import X, some
+from tests.arguments.inputs import some
 from tests.arguments.rows import Row, as_torch, refuses, shows
 
 WHERE, VALUES = np.array([[0, 1, 1], [1, 2, 0]]), np.array([7.0, 5.0, 6.0])
@@ -57,7 +57,8 @@ ROWS = [
     *refuses(jt.sparse_coo_tensor, BOTH, True, _later),
     *_made(jt.sparse_csr_tensor, _csr, _their_rows, size=(2, 5), dtype="float32"),
     *refuses(jt.sparse_csr_tensor, BOTH, True, _rows_later),
-    *shows(jt.sparse.to_sparse, "sparse_dim", 1, lambda **given: jt.array(HOLES).to_sparse(**given).values().shape, (2, 4)),
+    *shows(jt.sparse.to_sparse, "sparse_dim", 1, lambda **given: jt.array(HOLES).to_sparse(**given).values().shape,
+           (2, 4)),
     *shows(jt.sparse.to_sparse, "layout", "sparse_csr", lambda **given: jt.array(HOLES).to_sparse(**given).layout,
            "sparse_csr"),
     *shows(jt.sparse.SparseVar.size, "dim", 1, lambda **given: X3.size(**given), 4),

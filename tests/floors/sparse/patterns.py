@@ -10,7 +10,10 @@ SHAPES = [(3, 4, 0), (3, 4, 5), (4, 3, 30), (1, 1, 2), (0, 3, 0), (3, 0, 0), (0,
 
 def pattern(rng, n, m, nnz, dtype="float64"):
     """(rows, columns, values): positions repeat, and some rows are empty."""
-    rows, columns = rng.integers(0, n, nnz) if n else np.zeros(0, int), rng.integers(0, m, nnz) if m else np.zeros(0, int)
+    rows, columns = (
+        rng.integers(0, n, nnz) if n else np.zeros(0, int),
+        rng.integers(0, m, nnz) if m else np.zeros(0, int),
+    )
     return rows, columns, numbers(rng, nnz, dtype=dtype)
 
 
@@ -23,7 +26,9 @@ def numbers(rng, *shape, dtype="float64"):
 def pair(rng, n, m, nnz, dtype="float64"):
     """Ours (coordinates, not coalesced) and SciPy's."""
     rows, columns, values = pattern(rng, n, m, nnz, dtype)
-    return jt.sparse_coo_tensor([rows, columns], values, (n, m)), scipy.sparse.coo_array((values, (rows, columns)), (n, m))
+    return jt.sparse_coo_tensor([rows, columns], values, (n, m)), scipy.sparse.coo_array(
+        (values, (rows, columns)), (n, m)
+    )
 
 
 def close(ours, wanted):

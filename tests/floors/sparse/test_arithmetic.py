@@ -64,7 +64,10 @@ def test_dtypes_are_asked_for_as_of_a_var():
 
 def test_hybrid_tensors_add_multiply_and_sum_as_dense_ones(torch, rng):
     where, values, dense = [[0, 2, 0], [1, 0, 1]], numbers(rng, 3, 4), numbers(rng, 3, 2, 4)
-    x, theirs = jt.sparse_coo_tensor(where, values, (3, 2, 4)), torch.sparse_coo_tensor(where, values, (3, 2, 4), check_invariants=True)
+    x, theirs = (
+        jt.sparse_coo_tensor(where, values, (3, 2, 4)),
+        torch.sparse_coo_tensor(where, values, (3, 2, 4), check_invariants=True),
+    )
     whole = theirs.to_dense().numpy()
 
     for dim in (0, 1, 2, -1, (0, 1), (1, 2), (0, 2), None):
@@ -80,7 +83,9 @@ def test_hybrid_tensors_add_multiply_and_sum_as_dense_ones(torch, rng):
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_softmax_is_of_what_is_stored(torch, rng, name, dim):
     rows, columns, values = rng.integers(0, 4, 9), rng.integers(0, 5, 9), numbers(rng, 9)
-    theirs = torch.sparse_coo_tensor(np.stack([rows, columns]), torch.tensor(values, requires_grad=True), (4, 5), check_invariants=True)
+    theirs = torch.sparse_coo_tensor(
+        np.stack([rows, columns]), torch.tensor(values, requires_grad=True), (4, 5), check_invariants=True
+    )
     mine = jt.array(values)
     ours = jt.sparse_coo_tensor([rows, columns], mine, (4, 5))
 

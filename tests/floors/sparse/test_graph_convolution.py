@@ -9,20 +9,19 @@ import pytest
 
 import jt_edu as jt
 
-FRIENDS = """1-2 1-3 1-4 1-5 1-6 1-7 1-8 1-9 1-11 1-12 1-13 1-14 1-18 1-20 1-22 1-32 2-3 2-4 2-8 2-14 2-18 2-20 2-22 2-31
-3-4 3-8 3-9 3-10 3-14 3-28 3-29 3-33 4-8 4-13 4-14 5-7 5-11 6-7 6-11 6-17 7-17 9-31 9-33 9-34 10-34 14-34 15-33 15-34
-16-33 16-34 19-33 19-34 20-34 21-33 21-34 23-33 23-34 24-26 24-28 24-30 24-33 24-34 25-26 25-28 25-32 26-32 27-30 27-34
-28-34 29-32 29-34 30-33 30-34 31-33 31-34 32-33 32-34 33-34"""
-TEACHERS = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 17, 18, 20, 22}  # who followed the teacher, member 1; the others 34
+FRIENDS = """1-2 1-3 1-4 1-5 1-6 1-7 1-8 1-9 1-11 1-12 1-13 1-14 1-18 1-20 1-22 1-32 2-3 2-4 2-8 2-14 2-18 2-20 2-22
+2-31 3-4 3-8 3-9 3-10 3-14 3-28 3-29 3-33 4-8 4-13 4-14 5-7 5-11 6-7 6-11 6-17 7-17 9-31 9-33 9-34 10-34 14-34 15-33
+15-34 16-33 16-34 19-33 19-34 20-34 21-33 21-34 23-33 23-34 24-26 24-28 24-30 24-33 24-34 25-26 25-28 25-32 26-32 27-30
+27-34 28-34 29-32 29-34 30-33 30-34 31-33 31-34 32-33 32-34 33-34"""
+SIDE_OF_1 = "1 2 3 4 5 6 7 8 9 11 12 13 14 17 18 20 22"  # the other members sided with 34
 
 
 def club():
-    """(34, 34), 1 for each pair of friends, and for each member which side they took."""
+    """(34, 34), 1 for each pair of friends; and for each member 0 who sided with 1, 1 who sided with 34."""
     pairs = np.array([[int(k) - 1 for k in pair.split("-")] for pair in FRIENDS.split()]).T
-    both = np.concatenate([pairs, pairs[::-1]], 1)
-    return jt.sparse_coo_tensor(both, np.ones(both.shape[1], "float32"), (34, 34)), np.array(
-        [k + 1 not in TEACHERS for k in range(34)], int
-    )
+    both, side = np.concatenate([pairs, pairs[::-1]], 1), np.ones(34, int)
+    side[[int(k) - 1 for k in SIDE_OF_1.split()]] = 0
+    return jt.sparse_coo_tensor(both, np.ones(both.shape[1], "float32"), (34, 34)), side
 
 
 def averages(a):

@@ -38,7 +38,10 @@ def test_every_layout_holds_the_same_matrix(rng, backend, n, m, nnz):
 
 def test_layouts_agree_with_pytorch(torch, rng):
     rows, columns, values = [0, 2, 2, 0], [1, 0, 0, 1], numbers(rng, 4, 2)
-    ours, theirs = jt.sparse_coo_tensor([rows, columns], values), torch.sparse_coo_tensor([rows, columns], values, check_invariants=True)
+    ours, theirs = (
+        jt.sparse_coo_tensor([rows, columns], values),
+        torch.sparse_coo_tensor([rows, columns], values, check_invariants=True),
+    )
 
     for a, b in ((ours, theirs), (ours.coalesce(), theirs.coalesce()), (ours.transpose(0, 1), theirs.transpose(0, 1))):
         assert a.shape == tuple(b.shape) and a.size(0) == b.size(0) and a.is_coalesced() == b.is_coalesced()
@@ -166,5 +169,5 @@ def test_a_matrix_is_drawn_small_or_smaller():
 def test_a_sparse_tensor_can_be_copied_and_stored(rng):
     x, theirs = pair(rng, 3, 4, 6)
 
-    for twin in (copy.deepcopy(x), copy.copy(x), pickle.loads(pickle.dumps(x.to_sparse_csr()))):
+    for twin in (copy.deepcopy(x), copy.copy(x), pickle.loads(pickle.dumps(x.to_sparse_csr()))):  # noqa: S301 - our own
         close(twin, theirs)

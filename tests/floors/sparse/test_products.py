@@ -102,7 +102,9 @@ def test_gradients_are_those_of_pytorch(torch, rng, dtype):
     tv, td = (torch.tensor(a, requires_grad=True) for a in (values, dense))
 
     ours = (abs(jt.sparse_coo_tensor(where, v, (3, 3)) @ d) ** 2).sum()
-    (torch.sparse.mm(torch.sparse_coo_tensor(where, tv, (3, 3), check_invariants=True).to_dense(), td).abs() ** 2).sum().backward()
+    (
+        torch.sparse.mm(torch.sparse_coo_tensor(where, tv, (3, 3), check_invariants=True).to_dense(), td).abs() ** 2
+    ).sum().backward()
 
     for found, wanted in zip(jt.grad(ours, [v, d]), (tv.grad, td.grad), strict=True):
         np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-10)
@@ -132,9 +134,7 @@ def test_the_named_products_are_those_of_pytorch(torch, rng):
         torch.sparse.addmm(torch.tensor(start), tx, torch.tensor(c), beta=3.0, alpha=2.0),
     )
     ours = jt.sparse.sampled_addmm(x.to_sparse_csr(), a, b, beta=3.0, alpha=2.0)
-    wanted = torch.sparse.sampled_addmm(
-        tx.to_sparse_csr(), torch.tensor(a), torch.tensor(b), beta=3.0, alpha=2.0
-    )
+    wanted = torch.sparse.sampled_addmm(tx.to_sparse_csr(), torch.tensor(a), torch.tensor(b), beta=3.0, alpha=2.0)
     close(ours, wanted.to_dense())
     assert ours.layout == jt.sparse_csr
     close(jt.sparse.sampled_addmm(x, a, b), (a @ b + theirs.toarray()) * (theirs.toarray() != 0))
@@ -163,16 +163,36 @@ def test_a_compiled_step_replays_a_product(rng):
     rows = x.to_sparse_csr()
 
     @jt.compile
-    def step(y):
-        return x @ y, rows @ y
+    def step(values, y):
+        again = jt.sparse_coo_tensor(theirs.coords, values, (3, 4))
+        return x @ y, rows @ y, again @ y, (x + again).sum(1).to_dense(), again * y.t()[0] @ y
 
     for _ in range(3):
-        y = numbers(rng, 4, 2)
-        for found in step(jt.array(y)):
-            close(found, theirs @ y)
+        y, values = numbers(rng, 4, 2), numbers(rng, 7)
+        again = scipy.sparse.coo_array((values, theirs.coords), (3, 4))
+        wanted = theirs @ y, theirs @ y, again @ y, (theirs + again).sum(1), (again.toarray() * y[:, 0]) @ y
+        for found, right in zip(step(jt.array(values), jt.array(y)), wanted, strict=True):
+            close(found, right)
 
 
-# --------------------------------------------------------------------------------------- a large matrix, a little memory
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize(
+    ("words", "crow", "columns"),
+    [
+        ("rows of a sparse matrix follow", [0, 9, 2], [0, 1]), ("rows of a sparse matrix follow", [0, -1, 2], [0, 1]),
+        ("rows of a sparse matrix follow", [0, 2, 1], [0, 1]), ("columns of a sparse matrix", [0, 1, 2], [0, 3]),
+        ("columns of a sparse matrix", [0, 0, 2], [-1, 0]), ("columns of a sparse matrix", [0, 1, 2], [1 << 40, 0]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("shape", [(3,), (3, 2)])
+def test_a_kernel_reads_nothing_outside_whatever_a_bundle_says(backend, words, crow, columns, shape):
+    x = jt.sparse.SparseVar((jt.array([0, 1]), jt.array(columns)), jt.ones(2), (2, 3), True, jt.array(crow))
+
+    with jt.flag_scope(backend=backend), pytest.raises(jt.RangeError, match=words):
+        (x @ jt.ones(shape)).sync()
+
+
+# -------------------------------------------------------------------------------------- a large matrix, a little memory
 
 
 @pytest.mark.parametrize("layout", ["coalesce", "to_sparse_csr"])

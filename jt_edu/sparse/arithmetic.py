@@ -21,7 +21,6 @@ from jt_edu.ir.builders import broadcast_shape, short
 from jt_edu.ir.index_expr import Index, load
 from jt_edu.ops.arguments import axes_of, axis_of, number, same_words
 from jt_edu.ops.concat import concat
-from jt_edu.ops.dtype_rules import floats
 from jt_edu.ops.elementwise import exp, log
 from jt_edu.ops.index import index_select
 from jt_edu.ops.nonzero import positions
@@ -191,7 +190,7 @@ def _exponents(name: str, x: SparseVar, dim: Any) -> tuple[SparseVar, Var, Var]:
     axis, once = axis_of(name, dim, x.ndim), coalesce(x)
     if axis >= x.sparse_dim():
         raise ArgumentError(f"{name} goes along a sparse axis", f"axis {dim} of {x.sparse_dim()} sparse ones")
-    entries = floats(once.entries)
+    entries = once.entries
     rows = tuple(w for k, w in enumerate(once.where) if k != axis)
     lengths = tuple(n for k, n in enumerate(x.shape[: x.sparse_dim()]) if k != axis)
     row = SparseVar(rows, entries, (*lengths, *entries.shape[1:]))

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.base.dtypes import bool_, contracted, promote
+from jt_edu.base.dtypes import contracted, promote
 from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.ir.builders import short
 from jt_edu.ops.arguments import factor
 from jt_edu.ops.create import arange
 from jt_edu.ops.cumulative import cumsum
 from jt_edu.ops.custom_kernel import kernel
-from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.index import index_select
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.repeat import repeat_interleave
@@ -114,14 +113,12 @@ def matmul(x: SparseVar, y: Any) -> Any:
         raise ShapeError(asked, f"{_told(x)} and {_told(other)}", "x.t(), or y.reshape(m, -1)")
     if isinstance(other, SparseVar):
         return _of_two(x, other)
-    dtype = promote(x.dtype, other.dtype)
-    wide = contracted(dtype)
-    entries, dense = widened(x.entries.cast(wide)), widened(other.cast(wide))
-    rows, columns = x.where
-    if x.crow is None or dtype is bool_:
-        return spread(rows, columns, entries, dense, x.shape[0]).cast(wide)
-    shape, by_rows = (x.shape[0], *dense.shape[1:]), BY_ROWS[dense.ndim]
-    return by_rows(x.crow, rows, columns, entries, dense, shape=shape, dtype=dense.dtype, span=x.shape[0]).cast(wide)
+    dtype, n, (rows, columns) = contracted(promote(x.dtype, other.dtype)), x.shape[0], x.where
+    entries, dense = x.entries.cast(dtype), other.cast(dtype)
+    if x.crow is None:
+        return spread(rows, columns, entries, dense, n).cast(dtype)
+    shape = (n, *dense.shape[1:])
+    return BY_ROWS[dense.ndim](x.crow, rows, columns, entries, dense, shape=shape, dtype=dtype, span=n)
 
 
 def _given(x: Any) -> Any:

@@ -34,6 +34,20 @@ def test_sums_and_products_are_those_of_dense_matrices(rng, backend, n, m, nnz):
                 close(ours, wanted)
 
 
+def test_what_meets_nothing_is_empty(rng):
+    (x, _), (empty, _) = pair(rng, 3, 4, 5), pair(rng, 3, 4, 0)
+
+    assert (x * empty).nnz == (empty * x).nnz == 0 and (x * empty).to_dense().tolist() == [[0.0] * 4] * 3
+
+
+def test_softmax_of_whole_numbers_is_that_of_floats():
+    x = jt.sparse_coo_tensor([[0, 0, 1], [0, 2, 1]], [1, 2, 3])
+
+    for name in ("softmax", "log_softmax"):
+        found, wanted = (getattr(each, name)(1).values().numpy() for each in (x, x.double()))
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
 def test_layouts_stay_where_they_can(rng):
     x, _ = pair(rng, 4, 3, 6)
     rows = x.to_sparse_csr()
@@ -148,5 +162,6 @@ def test_products_of_vars_are_as_they_were():
     x = jt.array([1.0, 2.0])
 
     assert (x * x + x - 1).tolist() == [1, 5] and (x @ x).item() == 5
+    assert "def left(" in jt.walk((x * x).sum()).stops[0].code
     with pytest.raises(jt.DtypeError, match=r"x\.to_dense\(\)"):
         x / jt.sparse_coo_tensor([[0]], [1.0], (2,))

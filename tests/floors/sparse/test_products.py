@@ -58,6 +58,13 @@ def test_dtypes_meet_as_in_a_dense_product(dtype, layout):
     assert found.dtype == wanted.dtype and found.tolist() == wanted.tolist()
 
 
+@pytest.mark.parametrize("layout", ["coalesce", "to_sparse_csr"])
+def test_halves_are_added_up_in_single_precision(layout):
+    x = getattr(jt.sparse_coo_tensor([np.zeros(3000, int), range(3000)], np.ones(3000, "float16")), layout)()
+
+    assert (x @ jt.ones((3000, 1), dtype="float16")).item() == x.sum(1).to_dense().item() == 3000
+
+
 @pytest.mark.parametrize("layout", ["to_sparse_coo", "to_sparse_csr"])
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 @pytest.mark.parametrize("shape", [(3,), (3, 2)])
@@ -181,6 +188,7 @@ def test_a_compiled_step_replays_a_product(rng):
     [
         ("rows of a sparse matrix follow", [0, 9, 2], [0, 1]), ("rows of a sparse matrix follow", [0, -1, 2], [0, 1]),
         ("rows of a sparse matrix follow", [0, 2, 1], [0, 1]), ("columns of a sparse matrix", [0, 1, 2], [0, 3]),
+        ("rows of a sparse matrix follow", [-1, 1, 2], [0, 1]), ("columns of a sparse matrix", [0, 2, 2], [0, 3]),
         ("columns of a sparse matrix", [0, 0, 2], [-1, 0]), ("columns of a sparse matrix", [0, 1, 2], [1 << 40, 0]),
     ],
 )  # fmt: skip

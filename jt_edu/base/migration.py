@@ -116,7 +116,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt.nn", "quantizable"): _HALVES,
     ("jt.nn", "qat"): _HALVES,
     ("jt.nn", "intrinsic"): "leaving it out: layers are fused automatically, see jt.fusion_report(net, x)",
-    ("jt", "sparse"): "dense Vars, or jt.nn.embedding and x.index_add, which look up rows",
     ("x", "opt_grad"): "jt.grad(loss, x), or x.grad after loss.backward()",
     ("x", "values"): "x alone: max and min along an axis return the values, x.argmax(dim) their positions",
     ("x", "indices"): "x.argmax(dim) or x.argmin(dim), which return the positions of the values",
@@ -182,6 +181,7 @@ _OF_VARS = (
     "uncertain_shape"
 )
 JITTORS = {name: f"jt_edu.jittor_names:{name}" for name in _OF_VARS.split()}  # names that a Var lacks, too
+JITTORS |= {name: f"jt_edu.sparse:{name}" for name in ("to_sparse", "to_sparse_csr")}
 _OF_JT = (
     "LOG NanoString NanoVector all_equal clean display_memory_info dump_all_graphs fetch finfo has_cuda iinfo "
     "liveness_info load_pth save_pth log_capture_scope make_module "
@@ -189,9 +189,11 @@ _OF_JT = (
     "sync_all"
 )
 ROOMS = (  # loaded when asked for
-    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names"
+    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse"
 )
 JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
+_OF_SPARSE = "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor"
+JITTORS_OWN |= {name: f"jt_edu.sparse:{name}" for name in _OF_SPARSE.split()}
 
 
 def no_gpu(value: object) -> None:

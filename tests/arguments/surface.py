@@ -22,6 +22,7 @@ ROOMS = {
     "jt.optim": jt.optim,
     "jt.lr_scheduler": jt.lr_scheduler,
     "jt.data": jt.data,
+    "jt.sparse": jt.sparse,
     "jt.data.transform": transform,
 }
 

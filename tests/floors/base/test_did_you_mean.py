@@ -101,7 +101,7 @@ def test_what_pytorch_writes_and_is_not_here_brings_what_does_the_same(ask, inst
 
 
 PARTS = """amp fx lite static contrib quantization quant ao onnx export hub jit linalg fft
-sparse special cuda cudnn mps xpu mkl mkldnn profiler testing multiprocessing nested masked
+special cuda cudnn mps xpu mkl mkldnn profiler testing multiprocessing nested masked
 signal functorch distributions autocast vision weightnorm attention gradfunctional
 math_util dynamo nn.quantized nn.quantizable nn.qat nn.intrinsic backends.cudnn
 backends.cuda backends.mkldnn backends.mps backends.openmp""".split()

@@ -25,6 +25,7 @@ from jt_edu.base.did_you_mean import door as _door
 from jt_edu.base.did_you_mean import names_of as _names_of
 from jt_edu.base.did_you_mean import suggest as _suggest
 from jt_edu.base.dtypes import *
+from jt_edu.base.dtypes import bool_ as bool  # noqa: A004, F401  left out of __all__: `import *` hides no bool
 from jt_edu.base.errors import *
 from jt_edu.base.module_aliases import answer_imports as _answer_imports
 from jt_edu.capture.backward import leaves as _leaves  # noqa: F401  attaches Var.backward
@@ -52,6 +53,8 @@ from jt_edu.nn.linear import bilinear
 from jt_edu.nn.serialization import *
 from jt_edu.ops.activation import *
 from jt_edu.ops.adaptive_pool import *
+from jt_edu.ops.array_api import *
+from jt_edu.ops.array_api import __array_api_version__, __array_namespace_info__  # noqa: F401  the standard's
 from jt_edu.ops.array_function import answer_numpy as _answer_numpy
 from jt_edu.ops.as_strided import as_strided, sliding_window_view, unfold
 from jt_edu.ops.bits import *
@@ -66,6 +69,7 @@ from jt_edu.ops.cumulative import *
 from jt_edu.ops.diagonal import *
 from jt_edu.ops.diff_trapz import *
 from jt_edu.ops.distance import cdist
+from jt_edu.ops.dtype_functions import *
 from jt_edu.ops.einsum import einsum
 from jt_edu.ops.elementwise import *
 from jt_edu.ops.gated_activation import glu, prelu, rrelu
@@ -127,10 +131,10 @@ __all__ = [
     *_names_of("jt_edu.nn", "serialization"),
     *_names_of(
         "jt_edu.ops",
-        "activation adaptive_pool bits compare complex concat conv_transpose create cumulative diagonal diff_trapz "
-        "elementwise gradient index matmul meshgrid nanreduce nonzero pool products quantile random_sampling reduce "
-        "rounding scatter searchsorted sets slicing softmax sort special split statistics transpose trigonometry "
-        "var_methods view",
+        "activation adaptive_pool array_api bits compare complex concat conv_transpose create cumulative diagonal "
+        "diff_trapz dtype_functions elementwise gradient index matmul meshgrid nanreduce nonzero pool products "
+        "quantile random_sampling reduce rounding scatter searchsorted sets slicing softmax sort special split "
+        "statistics transpose trigonometry var_methods view",
     ),
     *_names_of("jt_edu.variable", "memory_format random"),
 ]  # fmt: skip
@@ -160,4 +164,4 @@ else:
     mpi: Any
     rank: int
     world_size: int
-    in_mpi: bool
+    in_mpi: Any

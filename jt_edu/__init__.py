@@ -25,7 +25,6 @@ from jt_edu.base.did_you_mean import door as _door
 from jt_edu.base.did_you_mean import names_of as _names_of
 from jt_edu.base.did_you_mean import suggest as _suggest
 from jt_edu.base.dtypes import *
-from jt_edu.base.dtypes import bool_ as bool  # noqa: A004, F401  left out of __all__: `import *` hides no bool
 from jt_edu.base.errors import *
 from jt_edu.base.module_aliases import answer_imports as _answer_imports
 from jt_edu.capture.backward import leaves as _leaves  # noqa: F401  attaches Var.backward
@@ -145,6 +144,7 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _others = {f"jt.{name}": room.__all__ for name, room in _rooms.items()}
     _later = {"distributed": "jt_edu.distributed", "ops_table": "jt_edu.lens.ops_table:ops_table"}  # some 40 ms, and 10
     _later["summary"] = "jt_edu.lens.model_summary:summary"
+    _later["bool"] = "jt_edu.base.dtypes:bool_"  # not in __all__: `from jt_edu import *` hides no bool of Python's
     _later |= {name: f"jt_edu.{name}" for name in _migration.ROOMS.split()}
     _later |= {"transform": "jt_edu.data.transform", **_migration.JITTORS, **_migration.JITTORS_OWN}
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
@@ -164,4 +164,4 @@ else:
     mpi: Any
     rank: int
     world_size: int
-    in_mpi: Any
+    in_mpi: bool

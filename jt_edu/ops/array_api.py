@@ -11,7 +11,9 @@ Source: Python array API standard, version 2024.12.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ import numpy as np
 from jt_edu.base.dtypes import DTYPES, DType, complex64, float32, int64
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import short
+from jt_edu.ir.meta_ops import COUNTERS
 from jt_edu.ops.arguments import same_words, yes_or_no
 from jt_edu.ops.concat import concat
 from jt_edu.ops.create import full
@@ -32,6 +35,7 @@ from jt_edu.variable.var import Var, array, as_var, method
 __all__ = ["asarray", "cumulative_prod", "cumulative_sum", "from_dlpack", "unique_all", "unique_counts",
            "unique_inverse", "unique_values"]  # fmt: skip
 __array_api_version__ = "2024.12"
+VERSIONS = (None, "2021.12", "2022.12", "2023.12", __array_api_version__)
 NOT_IN_THE_STANDARD = ("float16", "bfloat16")
 
 
@@ -82,6 +86,21 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
     except (BufferError, RuntimeError) as error:  # on another device, of a dtype that NumPy lacks, part of a gradient
         raise ArgumentError("from_dlpack reads plain numbers in main memory", str(error).rstrip(".")) from None
     return asarray(numbers, device=device, copy=copy)
+
+
+def _array_namespace(x: Any, /, *, api_version: str | None = None) -> ModuleType:  # noqa: ARG001 - the same for all
+    """The namespace of x, as the standard calls it: jt. It stands upstairs, so it is asked for by its name.
+
+    Example:
+        >>> ones(2).__array_namespace__() is jt
+        True
+    """
+    if api_version not in VERSIONS:
+        raise ArgumentError(f"jt follows the array API standard of {VERSIONS[-1]}", f"api_version={api_version!r}")
+    return sys.modules["jt_edu"]
+
+
+method(_array_namespace, "__array_namespace__")
 
 
 @method
@@ -203,8 +222,8 @@ class NamespaceInfo:
     """What `jt` can do, in the standard's words. One device, and dtypes that do not depend on it."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Masks in brackets and shapes that depend on numbers are there; axes are at most as many as NumPy's."""
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+        """Masks in brackets and shapes that depend on numbers are there; axes are at most 32."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": len(COUNTERS)}
 
     def default_device(self) -> str:
         """Main memory."""

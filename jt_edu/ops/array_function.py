@@ -13,18 +13,14 @@ Python array API standard has it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError, JtError
-from jt_edu.ops.array_api import __array_api_version__
 from jt_edu.variable.var import Var
 
-VERSIONS = (None, "2021.12", "2022.12", "2023.12", __array_api_version__)  # of the Python array API standard
 CPU = (1, 0)  # as DLPack names the memory of the machine
 Function = Callable[..., Any]
 Offered = Mapping[str, Any]  # what `jt` has, by its names
@@ -71,12 +67,6 @@ def answer_numpy(offered: Offered) -> None:
                 raise
             raise _only_numpys(function, ours, str(error)) from None
 
-    def array_namespace(_: Var, /, *, api_version: str | None = None) -> ModuleType:
-        if api_version not in VERSIONS:
-            raise ArgumentError(f"jt follows the array API standard of {VERSIONS[-1]}", f"api_version={api_version!r}")
-        return sys.modules[offered["__name__"]]
-
-    Var.__array_namespace__ = array_namespace  # type: ignore[attr-defined]
     Var.__dlpack__ = _dlpack  # type: ignore[attr-defined]
     Var.__dlpack_device__ = lambda self: CPU  # type: ignore[attr-defined]
     Var.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from jt_edu.base.context import current
-from jt_edu.base.dtypes import PYTHON, as_dtype, float32, float64, int64, plain
+from jt_edu.base.dtypes import PYTHON, as_dtype, float32, float64, int64, plain, uint64
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import check_shape, filled, shared_source, short, source
 from jt_edu.ir.meta_ops import COUNTERS
@@ -30,6 +30,7 @@ __all__ = ["arange", "array64", "clone", "copy", "e", "empty", "empty_like", "ey
            "sync", "zeros", "zeros_like"]  # fmt: skip
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan  # numbers that NumPy and PyTorch have names for
 newaxis = None  # x[:, newaxis]
+FAR = 2**62  # no axis is as long
 
 
 @makes
@@ -222,6 +223,10 @@ def arange(start: Any = None, stop: Any = None, step: Any = 1, dtype: Any = None
     wanted = as_dtype((int64 if counted else float32) if dtype is None else dtype)
     count = -((start - stop) // step) if counted else math.ceil((stop - start) / step)
     position = index((max(count, 0),), 0)
+    if (
+        counted and wanted is uint64 and start in uint64.whole
+    ):  # those of int64 with the same bits, also while they are counted
+        start, step = ((n + 2**63) % 2**64 - 2**63 for n in (start, step))
     if counted:
         return leaf((position * int(step) + int(start)).cast(wanted).detach())
     return leaf((position.cast(float64) * float(step) + float(start)).cast(wanted).detach())
@@ -295,7 +300,12 @@ def eye(n: int, m: int | None = None, dtype: Any = float32, *, k: int = 0) -> Va
         ([[1.0, 0.0], [0.0, 1.0]], [[0, 1, 0], [0, 0, 1]])
     """
     shape = check_shape((n, n if m is None else m))
-    return leaf((index(shape, 0) + whole("eye", "k", k) == index(shape, 1)).cast(dtype).detach())
+    return leaf((index(shape, 0) + which_diagonal("eye", "k", k) == index(shape, 1)).cast(dtype).detach())
+
+
+def which_diagonal(name: str, word: str, k: Any) -> int:
+    """A diagonal, k places to the right of the main one; one beyond all matrices is as good as any other such."""
+    return max(-FAR, min(whole(name, word, k), FAR))
 
 
 @makes

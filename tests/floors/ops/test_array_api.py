@@ -268,6 +268,16 @@ def test_the_word_axis_asks_for_numpys_answer_and_dim_for_pytorchs():
         assert getattr(jt, name)(x, dim=()).shape == ()
 
 
+def test_numbers_that_only_uint64_holds_are_counted_and_a_diagonal_may_lie_far_outside():
+    large = jt.arange(2**63, 2**64 - 1, 2**62, dtype="uint64")
+
+    assert large.tolist() == [2**63, 2**63 + 2**62]
+    assert jt.arange(2**64 - 1, 2**63, -(2**62), dtype="uint64").tolist() == [2**64 - 1, 2**64 - 1 - 2**62]
+    assert jt.eye(2, k=2**70).tolist() == jt.tril(jt.ones(2, 2), k=-(2**70)).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    with pytest.raises(jt.DtypeError, match="must fit it"):
+        jt.arange(2**63, 2**63 + 2)
+
+
 def test_arrays_of_any_shape_are_joined_without_an_axis():
     assert jt.concat([jt.ones(1, 2), jt.zeros(3)], axis=None).tolist() == [1.0, 1.0, 0.0, 0.0, 0.0]
 

@@ -223,9 +223,7 @@ def arange(start: Any = None, stop: Any = None, step: Any = 1, dtype: Any = None
     wanted = as_dtype((int64 if counted else float32) if dtype is None else dtype)
     count = -((start - stop) // step) if counted else math.ceil((stop - start) / step)
     position = index((max(count, 0),), 0)
-    if (
-        counted and wanted is uint64 and start in uint64.whole
-    ):  # those of int64 with the same bits, also while they are counted
+    if counted and wanted is uint64 and start in uint64.whole:  # counted as numbers of int64 with the same bits
         start, step = ((n + 2**63) % 2**64 - 2**63 for n in (start, step))
     if counted:
         return leaf((position * int(step) + int(start)).cast(wanted).detach())

@@ -52,6 +52,8 @@ from jt_edu.nn.linear import bilinear
 from jt_edu.nn.serialization import *
 from jt_edu.ops.activation import *
 from jt_edu.ops.adaptive_pool import *
+from jt_edu.ops.array_api import *
+from jt_edu.ops.array_api import __array_api_version__, __array_namespace_info__  # noqa: F401  the standard's
 from jt_edu.ops.array_function import answer_numpy as _answer_numpy
 from jt_edu.ops.as_strided import as_strided, sliding_window_view, unfold
 from jt_edu.ops.bits import *
@@ -66,6 +68,7 @@ from jt_edu.ops.cumulative import *
 from jt_edu.ops.diagonal import *
 from jt_edu.ops.diff_trapz import *
 from jt_edu.ops.distance import cdist
+from jt_edu.ops.dtype_functions import *
 from jt_edu.ops.einsum import einsum
 from jt_edu.ops.elementwise import *
 from jt_edu.ops.gated_activation import glu, prelu, rrelu
@@ -127,10 +130,10 @@ __all__ = [
     *_names_of("jt_edu.nn", "serialization"),
     *_names_of(
         "jt_edu.ops",
-        "activation adaptive_pool bits compare complex concat conv_transpose create cumulative diagonal diff_trapz "
-        "elementwise gradient index matmul meshgrid nanreduce nonzero pool products quantile random_sampling reduce "
-        "rounding scatter searchsorted sets slicing softmax sort special split statistics transpose trigonometry "
-        "var_methods view",
+        "activation adaptive_pool array_api bits compare complex concat conv_transpose create cumulative diagonal "
+        "diff_trapz dtype_functions elementwise gradient index matmul meshgrid nanreduce nonzero pool products "
+        "quantile random_sampling reduce rounding scatter searchsorted sets slicing softmax sort special split "
+        "statistics transpose trigonometry var_methods view",
     ),
     *_names_of("jt_edu.variable", "memory_format random"),
 ]  # fmt: skip
@@ -141,6 +144,7 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _others = {f"jt.{name}": room.__all__ for name, room in _rooms.items()}
     _later = {"distributed": "jt_edu.distributed", "ops_table": "jt_edu.lens.ops_table:ops_table"}  # some 40 ms, and 10
     _later["summary"] = "jt_edu.lens.model_summary:summary"
+    _later["bool"] = "jt_edu.base.dtypes:bool_"  # not in __all__: `from jt_edu import *` hides no bool of Python's
     _later |= {name: f"jt_edu.{name}" for name in _migration.ROOMS.split()}
     _later |= {"transform": "jt_edu.data.transform", **_migration.JITTORS, **_migration.JITTORS_OWN}
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)

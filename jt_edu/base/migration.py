@@ -32,7 +32,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "int"): "jt.int32, or jt.int64",
     ("jt", "long"): "jt.int64",
     ("jt", "short"): "jt.int16",
-    ("jt", "bool"): '"bool", as in x.astype("bool")',
     ("jt", "cfloat"): "jt.complex64",
     ("jt", "get_default_dtype"): "jt.float32: floats of Python become that",
     ("jt", "set_default_dtype"): 'dtype="float64" where a Var is made',
@@ -62,7 +61,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "version"): "jt.__version__",
     ("jt", "autocast"): "x.half() or net.half(): automatic mixed precision is not here yet",
     ("jt", "jvp"): "jt.vjp, twice: u = jt.zeros_like(y), jt.grad((jt.grad((y * u).sum(), x) * v).sum(), u)",
-    ("jt", "from_dlpack"): "jt.array(...)",
     ("jt", "vision"): "jt.data.transform and jt.models",
     ("jt", "profiler"): "with jt.trace() as t:, or with jt.profile_scope() as report:",
     ("jt", "number_of_live_vars"): "jt.memory_stats()",
@@ -92,12 +90,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "nested_tensor"): "jt.nn.pad_sequence, which pads sequences to one length",
     ("jt", "masked"): "jt.where, x.masked_fill and x.masked_select",
     ("jt", "signal"): "jt.nn.conv1d, which slides one signal along another: windows are not here yet",
-    ("jt", "asarray"): "jt.array(..., copy=None), which copies where that is needed",
-    ("jt", "isdtype"): 'x.dtype.kind, which is "f" for floats, "i" and "u" for whole numbers',
-    ("jt", "unstack"): "jt.unbind",
-    ("jt", "result_type"): "np.result_type: dtypes are promoted as in NumPy",
-    ("jt", "promote_types"): "np.promote_types: dtypes are promoted as in NumPy",
-    ("jt", "can_cast"): "np.can_cast: dtypes are promoted as in NumPy",
     ("jt", "use_deterministic_algorithms"): "jt.backends.conv.deterministic = True: everything else already is",
     ("jt", "set_default_device"): _CPU,
     ("jt", "accelerator"): _CPU,
@@ -183,7 +175,7 @@ _OF_VARS = (
 JITTORS = {name: f"jt_edu.jittor_names:{name}" for name in _OF_VARS.split()}  # names that a Var lacks, too
 JITTORS |= {name: f"jt_edu.sparse:{name}" for name in ("to_sparse", "to_sparse_csr")}
 _OF_JT = (
-    "LOG NanoString NanoVector all_equal clean display_memory_info dump_all_graphs fetch finfo has_cuda iinfo "
+    "LOG NanoString NanoVector all_equal clean display_memory_info dump_all_graphs fetch has_cuda "
     "liveness_info load_pth save_pth log_capture_scope make_module "
     "number_of_hold_vars number_of_lived_ops number_of_lived_vars profile_scope reindex reindex_reduce start_grad "
     "sync_all"

@@ -18,10 +18,10 @@ from typing import Any
 from jt_edu.base.dtypes import DType, bool_, float32, int64, uint8
 from jt_edu.base.errors import RangeError
 from jt_edu.ir.index_expr import load
-from jt_edu.ops.arguments import same_words, whole, yes_or_no
+from jt_edu.ops.arguments import one_of, same_words, whole, yes_or_no
 from jt_edu.ops.custom_kernel import kernel
 from jt_edu.ops.dtype_rules import check_order
-from jt_edu.ops.row_view import as_rows, from_rows, one_axis, one_each, picked, ranked
+from jt_edu.ops.row_view import Ranked, as_rows, from_rows, one_axis, one_each, picked, ranked
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
@@ -274,16 +274,25 @@ def argsort(x: Any, dim: Any = None, descending: bool = False, stable: bool = Tr
 
 
 @method
-@ranked
-@template
 @same_words
-def sort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True) -> tuple[Var, Var]:
+def sort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True, *, axis: Any = None) -> Any:
     """(numbers in order, their old positions) along an axis, the last one by default; the arguments are `argsort`'s.
+
+    Args:
+        axis: NumPy's word for `dim`, and NumPy's answer: the numbers alone.
 
     Example:
         >>> [v.tolist() for v in sort(array([3, 1, 2]), descending=True)]
         [[3, 2, 1], [0, 2, 1]]
+        >>> sort(array([3, 1, 2]), axis=0).tolist()
+        [1, 2, 3]
     """
+    found = Ranked(*_sorted(x, one_of("sort", dim=dim, axis=axis), descending, stable))
+    return found if axis is None else found.values
+
+
+@template
+def _sorted(x: Any, dim: Any, descending: bool, stable: bool) -> tuple[Var, Var]:
     v = as_var(x)
     axis = _axis("sort", v, dim)
     falling, _ = yes_or_no("sort", "descending", descending), yes_or_no("sort", "stable", stable)

@@ -80,7 +80,6 @@ def test_a_name_that_is_like_none_points_to_the_list():
         (lambda: jt.Tensor([1.0]), "jt.Var, the class, or jt.array(...), which makes one"),
         (lambda: jt.long, "jt.int64"),
         (lambda: jt.double, "jt.float64"),
-        (lambda: jt.bool, '"bool", as in x.astype("bool")'),
         (lambda: jt.LongTensor([1]), 'jt.array(..., "int64")'),
         (lambda: jt.is_tensor(X), "isinstance(x, jt.Var)"),
         (lambda: jt.inference_mode(), "with jt.no_grad():"),

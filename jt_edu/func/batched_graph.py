@@ -79,7 +79,8 @@ class Batch:
             inputs = [self.twins.get(i) for i in node.inputs]
             if node.op is f.BITS and node.inputs[0].op is CONSTANT:
                 inputs = self._drawn(node)
-            if any(inputs):
+            asks = node.tape is not None and any(i in self.twins for i in node.tape.sources)  # also what it does not read
+            if asks or any(inputs):
                 self.twins[node] = twin = self._twin(node, inputs)
                 twin.tracked, twin.name = node.tracked, node.name
                 if node.tape is LEAF:
@@ -211,7 +212,7 @@ def _read(op: Reindex, size: int, lead: bool, of: tuple[int, ...]) -> Reindex:
     """A Reindex for each example: x has the new axis if `lead`, and so have the index arrays with the numbers `of`."""
     where = tuple(_moved(w, of) for w in op.where)
     return replace(
-        op, shape=(size, *op.shape), where=(counter(0), *where) if lead else where,
+        op, shape=(size, *op.shape), where=(counter(0), *where) if lead else where, flat=op.flat and lead,
         valid=None if op.valid is None else _moved(op.valid, of),
         guards=tuple((axis + lead, below, above) for axis, below, above in op.guards),
     )  # fmt: skip

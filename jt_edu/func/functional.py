@@ -17,7 +17,7 @@ from typing import Any
 from jt_edu.base.context import enable_grad
 from jt_edu.base.errors import ArgumentError, GradientError, ShapeError
 from jt_edu.func.structures import only_vars
-from jt_edu.func.transforms import by_columns, by_rows, fresh, like, pulled, pushed
+from jt_edu.func.transforms import by_columns, by_rows, fresh, handles, like, pulled, pushed
 from jt_edu.func.vmap import vmap
 from jt_edu.ir.builders import short
 from jt_edu.ir.node import history
@@ -170,7 +170,7 @@ class _Call:
         self.connected = yes_or_no(name, "create_graph", create_graph)
         with enable_grad():
             self.inputs: list[Var] = [fresh(name, x if self.connected else x.detach()) for x in given]
-            self.answer = func(*self.inputs)
+            self.answer = func(*handles(self.inputs))
         self.several = isinstance(self.answer, (tuple, list))
         self.outputs = only_vars(name, self.answer)
         self.check(self.outputs, "output")

@@ -25,7 +25,7 @@ from jt_edu.func.vmap import vmap
 from jt_edu.ir.builders import short
 from jt_edu.ir.meta_ops import CONSTANT
 from jt_edu.ir.scalar_ops import REAL
-from jt_edu.ops.arguments import axis_of, yes_or_no
+from jt_edu.ops.arguments import whole, yes_or_no
 from jt_edu.ops.create import eye
 from jt_edu.ops.custom_kernel import as_array
 from jt_edu.ops.transpose import moveaxis
@@ -269,13 +269,19 @@ def fresh(name: str, value: Any) -> Any:
     return each(value, own)
 
 
+def handles(value: Any) -> Any:
+    """The same Vars for a function that may change its arguments in place: ours stay what they are."""
+    return each(value, lambda v: Var._of(v.node))
+
+
 def _fresh_at(name: str, argnums: Any, args: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
     """The arguments to differentiate by, fresh, as `argnums` asks for them; and all arguments, with those in place."""
     several = isinstance(argnums, (tuple, list))
-    places = [axis_of(name, k, len(args), verb="is told") for k in (argnums if several else [argnums])]
+    last = len(args) - 1
+    places = [whole(name, "argnums", k, -len(args), last) % len(args) for k in (argnums if several else [argnums])]
     own = {k: fresh(name, args[k]) for k in places}
     at = tuple(own[k] for k in places)
-    return at if several else at[0], tuple(own.get(k, a) for k, a in enumerate(args))
+    return at if several else at[0], tuple(handles(own[k]) if k in own else a for k, a in enumerate(args))
 
 
 def _answer(name: str, func: Function, args: Sequence[Any], named: Any, has_aux: bool) -> tuple[Any, Any]:

@@ -17,12 +17,15 @@ from typing import Any
 
 from jt_edu.base.context import flag_scope
 from jt_edu.base.errors import ArgumentError, ShapeError
-from jt_edu.func.batched_graph import Batch, example
+from jt_edu.func.batched_graph import EXAMPLE, Batch, example
 from jt_edu.func.structures import beside, each, only_vars
 from jt_edu.ir.builders import short
+from jt_edu.ir.node import inputs_first
 from jt_edu.ops.arguments import axis_of, choice, whole
 from jt_edu.ops.concat import concat
-from jt_edu.ops.transpose import movedim
+from jt_edu.ops.deferred_outputs import riders
+from jt_edu.ops.transpose import moveaxis
+from jt_edu.variable.index_bounds import put_back
 from jt_edu.variable.pytree import replaced, vars_in
 from jt_edu.variable.var import Var
 
@@ -89,10 +92,11 @@ def _batches(variables: list[Var], dims: list[Any]) -> tuple[list[Var | None], i
     """Each Var with its examples along axis 0, or None; and how many examples there are."""
     batches: list[Var | None] = []
     for v, dim in zip(variables, dims, strict=True):
-        batches.append(None if dim is None else movedim(v, axis_of("in_dims of vmap", dim, v.ndim), 0))
+        axis = None if dim is None else axis_of("vmap", dim, v.ndim, verb="goes along an axis of")
+        batches.append(None if axis is None else moveaxis(v, axis, 0) if axis else v)
     sizes = {b.shape[0] for b in batches if b is not None}
     if len(sizes) > 1:
-        found = " and ".join(f"{b.shape[0]} in a Var of shape {v.shape}" for v, b in zip(variables, batches) if b)
+        found = " and ".join(f"{b.shape[0]} in a Var of shape {v.shape}" for v, b in zip(variables, batches, strict=True) if b is not None)
         raise ShapeError("vmap takes as many examples of each argument", found, "None in in_dims, for what all share")
     if not sizes:
         raise ArgumentError("vmap goes along an axis of at least one Var", f"in_dims {dims} for {len(variables)} Vars")
@@ -104,13 +108,15 @@ def _mapped(
 ) -> Any:
     """The function run once, and its answer for all examples."""
     with flag_scope(lazy_execution=True):
-        ones = [None if b is None else example(b.shape[1:], b.node) for b in batches]
-        args, named = replaced(given, (v if one is None else one for v, one in zip(vars_in(given), ones, strict=True)))
-        answer = func(*args, **named)
-        found = only_vars("vmap", answer)
-        dims = beside("out_dims of vmap", out_dims, answer)
-        twins = {one.node: b.node for one, b in zip(ones, batches, strict=True) if one is not None and b is not None}
+        pairs = zip(vars_in(given), batches, strict=True)
+        ones = [Var._of(v.node) if b is None else example(b.shape[1:], b.node) for v, b in pairs]
+        twins = {one.node: b.node for one, b in zip(ones, batches, strict=True) if b is not None}
         batch = Batch(size, twins, randomness)
+        args, named = replaced(given, ones)
+        answer = func(*args, **named)  # which may change its arguments: they are handles of its own
+        found = only_vars("vmap", answer)
+        _refuse_changes(batch, found)
+        dims = beside("out_dims of vmap", out_dims, answer)
         nodes = batch.of([v.node for v in found])
     return replaced(answer, _placed(batch, found, nodes, dims))
 
@@ -124,4 +130,17 @@ def _placed(batch: Batch, found: list[Var], nodes: list[Any], dims: list[Any]) -
             yield v
         else:
             every = Var._of(batch.whole(v.node))
-            yield movedim(every, 0, axis_of("out_dims of vmap", dim, every.ndim))
+            axis = axis_of("vmap", dim, every.ndim, verb="answers")
+            yield moveaxis(every, 0, axis) if axis else every
+
+
+def _refuse_changes(batch: Batch, answer: list[Var]) -> None:
+    """What a function changes outside of it, such as running statistics, cannot be changed by many examples at once."""
+    own = {v.node for v in answer}
+    changed = [v for v in riders() if v.node not in own and batch.of([v.node])[0] is not None]
+    if changed:
+        order = inputs_first([v.node for v in changed])
+        for one in [n for n in order if n.op is EXAMPLE]:
+            put_back(order, one)
+        asked = "vmap takes a function that changes nothing outside of it"
+        raise ArgumentError(asked, f"{short(changed[0])}, changed inside", "net.eval(), for running statistics")

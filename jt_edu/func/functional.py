@@ -17,7 +17,7 @@ from typing import Any
 from jt_edu.base.context import enable_grad
 from jt_edu.base.errors import ArgumentError, GradientError, ShapeError
 from jt_edu.func.structures import only_vars
-from jt_edu.func.transforms import by_columns, by_rows, fresh, handles, like, pulled, pushed
+from jt_edu.func.transforms import by_columns, by_rows, fresh, handles, like, pulled, pushed, slopes
 from jt_edu.func.vmap import vmap
 from jt_edu.ir.builders import short
 from jt_edu.ir.node import history
@@ -190,7 +190,7 @@ class _Call:
             found = f"shapes {[y.shape for y in self.outputs]}"
             raise ShapeError(f"{self.name} takes a function that returns one number", found, ".sum()")
         (y,) = self.outputs
-        found = pulled([y], [y.ones_like()], self.inputs)
+        found = slopes(y, self.inputs)
         self.check(found, "gradient")
         return found
 

@@ -80,7 +80,7 @@ def grad_and_value(func: Function, argnums: Any = 0, has_aux: bool = False) -> F
             if not isinstance(value, Var) or value.shape:
                 found = f"shape {value.shape}" if isinstance(value, Var) else short(value)
                 raise ShapeError("grad takes a function that returns one number", found, ".sum(), or jt.func.jacrev")
-            found = pulled([value], [value.ones_like()], vars_in(at))
+            found = slopes(value, vars_in(at))
         return replaced(at, found), (value, aux) if has_aux else value
 
     return call
@@ -242,11 +242,15 @@ def _basis(x: Var) -> Var:
 def pulled(outputs: Sequence[Var], cotangents: Sequence[Var], inputs: Sequence[Var]) -> list[Var]:
     """v J for each input; where there are several outputs, the sum of theirs."""
     if len(outputs) == 1:
-        found = derivative(outputs[0], inputs, cotangents[0], allow_unused=True)
-    else:
-        parts = [(y * v.conj()).sum() for y, v in zip(outputs, cotangents, strict=True)]
-        real = [p.apply(REAL) if p.dtype.kind == "c" else p for p in parts]
-        found = derivative(sum(real[1:], real[0]), inputs, None, allow_unused=True)
+        return slopes(outputs[0], inputs, cotangents[0])
+    parts = [(y * v.conj()).sum() for y, v in zip(outputs, cotangents, strict=True)]
+    real = [p.apply(REAL) if p.dtype.kind == "c" else p for p in parts]
+    return slopes(sum(real[1:], real[0]), inputs)
+
+
+def slopes(y: Var, inputs: Sequence[Var], seed: Var | None = None) -> list[Var]:
+    """The gradient of one number, or of anything with a seed, by each input; 0 where it does not depend on that."""
+    found = derivative(y, inputs, seed, allow_unused=True)
     return [x.zeros_like() if g is None else g for g, x in zip(found, inputs, strict=True)]
 
 

@@ -77,7 +77,9 @@ def _convolved(arrays: list[Var | None], shapes: list[Shape], s: Sizes, groups: 
     known = next(a for a in arrays if a is not None)
     missing = Var(0.0, known.dtype).stretched(shapes[arrays.index(None)])  # its numbers do not matter
     missing.node.tracked = True
-    reach = [(p - 1) * st + (k - 1) * d + 1 for p, st, k, d in zip(s.places, s.stride, s.kernel, s.dilation, strict=True)]
+    reach = [
+        (p - 1) * st + (k - 1) * d + 1 for p, st, k, d in zip(s.places, s.stride, s.kernel, s.dilation, strict=True)
+    ]
     around = tuple((p, r - n - p) for p, r, n in zip(s.padding, reach, s.image, strict=True))
     x, w = missing if image is None else image, missing if weights is None else weights
     y = added_windows("conv", x, w, s.stride, s.dilation, around, groups)

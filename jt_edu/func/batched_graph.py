@@ -16,8 +16,7 @@ Nothing here knows what the function was; a gradient, or another vmap, inside is
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -30,8 +29,9 @@ from jt_edu.ir import scalar_ops as f
 from jt_edu.ir.builders import broadcast, cast, constant, elementwise, filled, flat_view
 from jt_edu.ir.conv_pattern import convolution
 from jt_edu.ir.index_expr import Index, binary, counter, load
+from jt_edu.ir.matmul_pattern import matrix_product
 from jt_edu.ir.meta_ops import CONSTANT, COUNTERS, Code, Elementwise, HostCall, Op, Reindex, ReindexReduce, Slabs
-from jt_edu.ir.node import Node, age, callers_line, describe_line, made
+from jt_edu.ir.node import Node, age, behind, callers_line, describe_line, made
 from jt_edu.ops.concat import stack
 from jt_edu.ops.custom_kernel import Rows
 from jt_edu.variable.autograd import LEAF, Tape
@@ -44,8 +44,8 @@ FAR = 1 << 63  # random numbers are counted up to here: beyond it are keys for t
 def _no_numbers() -> Any:
     raise ArgumentError(
         "vmap runs a function once, on an example that has a shape but no numbers",
-        "numpy(), item(), a condition, x[mask] or the like, or a Var that was kept from inside and is looked at outside",
-        "jt.where(condition, a, b) for a condition; what is wanted outside is returned; net.eval() for running statistics",
+        "numpy(), item(), a condition, x[mask] or the like; or a Var that was kept from inside it",
+        "jt.where(condition, a, b) in place of a condition; to return what is wanted outside",
     ).at(describe_line(callers_line()))  # fmt: skip
 
 
@@ -76,11 +76,9 @@ class Batch:
         """The twin of each node; None where it is the same for all examples."""
         tapes: dict[Tape, list[Node]] = {}
         for node in self._newer(wanted):
-            inputs = [self.twins.get(i) for i in node.inputs]
-            if node.op is f.BITS and node.inputs[0].op is CONSTANT:
-                inputs = self._drawn(node)
-            asks = node.tape is not None and any(i in self.twins for i in node.tape.sources)  # also what it does not read
-            if asks or any(inputs):
+            drawn = node.op is f.BITS and node.inputs[0].op is CONSTANT
+            inputs = self._drawn(node) if drawn else [self.twins.get(i) for i in node.inputs]
+            if any(inputs) or any(i in self.twins for i in behind(node)):  # a gradient may go to what is not read
                 self.twins[node] = twin = self._twin(node, inputs)
                 twin.tracked, twin.name = node.tracked, node.name
                 if node.tape is LEAF:
@@ -99,7 +97,7 @@ class Batch:
             node = waiting.pop()
             if node.id >= self.begin and node not in seen and node not in self.twins:
                 seen.add(node)
-                waiting.extend(node.inputs if node.tape is None else (*node.inputs, *node.tape.sources))
+                waiting += {*node.inputs, *behind(node)}
         return sorted(seen, key=age)
 
     def _twin(self, node: Node, inputs: list[Maybe]) -> Node:
@@ -113,7 +111,7 @@ class Batch:
                 every = [t or i for i, t in zip(given, inputs, strict=True)]
                 return self._like(node, _read(op, self.size, inputs[0] is not None, of), every)
             case ReindexReduce():
-                found = convolution(node)
+                found = convolution(node) if matrix_product(node) is None else None
                 if found is not None:
                     return batched_convolution(found, self)
                 of = tuple(k for k, t in enumerate(inputs[1:]) if t)
@@ -122,7 +120,8 @@ class Batch:
             case Rows() | Slabs():
                 return self._of_rows(node, op)
         if isinstance(op, HostCall) and op.by != "NumPy":
-            raise ArgumentError(f"vmap cannot ask {op.by} for each example", op.name, "the message outside").at(node.line)
+            asked = f"vmap cannot ask {op.by} for each example"
+            raise ArgumentError(asked, op.name, "messages outside of the function").at(node.line)
         return self._one_by_one(node, inputs)
 
     def whole(self, node: Node) -> Node:

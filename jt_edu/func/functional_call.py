@@ -1,7 +1,7 @@
 """Functional call: a module as a function of its parameters.
 
 functional_call(net, {"weight": w}, x)     what net(x) would answer if its weight were w; gradients flow to w
-stack_module_state([net, other])           the parameters of several networks, as one function of which `vmap` makes many
+stack_module_state([net, other])           the parameters of several networks, which `vmap` runs at once
 """
 
 from __future__ import annotations

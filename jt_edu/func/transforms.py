@@ -151,9 +151,7 @@ def linearize(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any
     return (answer, push, aux) if has_aux else (answer, push)
 
 
-def jacrev(
-    func: Function, argnums: Any = 0, *, has_aux: bool = False, chunk_size: int | None = None
-) -> Function:
+def jacrev(func: Function, argnums: Any = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
     """The function that returns the Jacobian of `func`, row by row: the way for few outputs of many inputs.
 
         jacrev(f)(x)[i..., j...] = df[i...] / dx[j...]
@@ -205,7 +203,9 @@ def hessian(func: Function, argnums: Any = 0) -> Function:
 # what they are made of
 
 
-def _jacobian(name: str, func: Function, argnums: Any, has_aux: bool, parts: Callable[..., list[list[Var]]]) -> Function:
+def _jacobian(
+    name: str, func: Function, argnums: Any, has_aux: bool, parts: Callable[..., list[list[Var]]]
+) -> Function:
     """`parts` answers, for each output, the Jacobian by each input."""
     yes_or_no(name, "has_aux", has_aux)
 

@@ -96,7 +96,11 @@ def _batches(variables: list[Var], dims: list[Any]) -> tuple[list[Var | None], i
         batches.append(None if axis is None else moveaxis(v, axis, 0) if axis else v)
     sizes = {b.shape[0] for b in batches if b is not None}
     if len(sizes) > 1:
-        found = " and ".join(f"{b.shape[0]} in a Var of shape {v.shape}" for v, b in zip(variables, batches, strict=True) if b is not None)
+        found = " and ".join(
+            f"{b.shape[0]} in a Var of shape {v.shape}"
+            for v, b in zip(variables, batches, strict=True)
+            if b is not None
+        )
         raise ShapeError("vmap takes as many examples of each argument", found, "None in in_dims, for what all share")
     if not sizes:
         raise ArgumentError("vmap goes along an axis of at least one Var", f"in_dims {dims} for {len(variables)} Vars")

@@ -73,7 +73,8 @@ LOGCUMSUMEXP = kernel(
                 out[row, i] = top + math.log(total)
     """,
     (lambda out, dout, x: _shrunk(x, out) * _backwards(_shrunk(before(out, 0), out), dout),),
-    weight=20, kind=Rows,
+    weight=20,
+    kind=Rows,
 )
 BEST = """
     def kernel(lo, hi, x, out):

@@ -126,7 +126,7 @@ def test_strict_is_an_error_where_else_there_are_zeros(how):
     x, y = jt.array(X), jt.array(Y)
 
     assert not ours.jacobian(lambda x, y: x * 2, (x, y), **how)[1].numpy().any()
-    with pytest.raises(GradientError, match="jacobian with strict=True .*found output 1, which does not on input 0"):
+    with pytest.raises(GradientError, match=r"jacobian with strict=True .*found output 1, which does not on input 0"):
         ours.jacobian(lambda x, y: (x * y.sum(), y * 2), (x, y), strict=True, **how)
 
 
@@ -157,7 +157,11 @@ def test_vectorize_goes_through_the_function_once_for_all_rows():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda x: ours.jacobian(one(jt), [1.0]), ArgumentError, r"a Var, or a tuple of them, as inputs; found \[1.0\]"),
+        (
+            lambda x: ours.jacobian(one(jt), [1.0]),
+            ArgumentError,
+            r"a Var, or a tuple of them, as inputs; found \[1.0\]",
+        ),
         (lambda x: ours.jacobian(one(jt), ()), ArgumentError, r"found \(\)"),
         (lambda x: ours.jacobian(lambda x: 2.0, x), ArgumentError, "returns Vars, or structures of them; found 2.0"),
         (lambda x: ours.jacobian(one(jt), x, strategy="sideways"), ArgumentError, "strategy='sideways'"),

@@ -135,7 +135,9 @@ def test_chunks_are_mapped_one_after_the_other():
 
 
 def test_no_examples_give_no_answers():
-    found = jt.vmap(lambda a: (jt.cumsum(a * 2, 0), jt.knn(a.reshape(1, 3, 1), a.reshape(1, 3, 1), 1)[1]))(jt.ones(0, 3))
+    found = jt.vmap(lambda a: (jt.cumsum(a * 2, 0), jt.knn(a.reshape(1, 3, 1), a.reshape(1, 3, 1), 1)[1]))(
+        jt.ones(0, 3)
+    )
 
     assert [v.shape for v in found] == [(0, 3), (0, 1, 3, 1)]
 
@@ -184,7 +186,12 @@ def test_random_numbers_are_different_or_the_same():
 
 @pytest.mark.parametrize(
     ("inner", "outer", "rows", "columns"),
-    [("different", "different", 4, 3), ("different", "same", 1, 3), ("same", "different", 4, 1), ("same", "same", 1, 1)],
+    [
+        ("different", "different", 4, 3),
+        ("different", "same", 1, 3),
+        ("same", "different", 4, 1),
+        ("same", "same", 1, 1),
+    ],
 )
 def test_each_map_says_what_its_examples_have(inner, outer, rows, columns):
     drawn = jt.vmap(jt.vmap(lambda a: a + jt.rand(), randomness=inner), randomness=outer)(jt.zeros((4, 3))).numpy()
@@ -234,7 +241,10 @@ def test_a_function_is_asked_for_its_gradient_inside_and_outside(dims, output):
     def plain(x, w):
         return ((x * x * x, w * x)[output] ** 2).sum()
 
-    for f in (lambda f: jt.vmap(grad(f, (0, 1)), dims)(*args), lambda f: jt.grad(jt.vmap(f, dims)(*args).sum(), args, True)):
+    for f in (
+        lambda f: jt.vmap(grad(f, (0, 1)), dims)(*args),
+        lambda f: jt.grad(jt.vmap(f, dims)(*args).sum(), args, True),
+    ):
         for ours, theirs in zip(f(loss), f(plain), strict=True):
             assert (ours is None) == (theirs is None) or not ours.numpy().any()
             if theirs is not None:

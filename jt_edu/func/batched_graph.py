@@ -117,7 +117,7 @@ class Batch:
                 of = tuple(k for k, t in enumerate(inputs[1:]) if t)
                 every = [self.whole(given[0]), *(t or i for i, t in zip(given[1:], inputs[1:], strict=True))]
                 return self._like(node, _added(op, self.size, of), every)
-            case Rows() | Slabs():
+            case Rows() | Slabs() if all(i.shape[:1] == node.shape[:1] for i in given):
                 return self._of_rows(node, op)
         if isinstance(op, HostCall) and op.by != "NumPy":
             asked = f"vmap cannot ask {op.by} for each example"

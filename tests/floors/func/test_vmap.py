@@ -158,6 +158,35 @@ def test_maps_go_into_each_other_and_into_gradients():
     np.testing.assert_allclose(total.numpy(), slopes.numpy().sum(1))
 
 
+ROWS = {
+    "cumsum": lambda x: jt.cumsum(x, 1),
+    "cumprod": lambda x: jt.cumprod(x, 1),
+    "linear_recurrence": lambda x: jt.linear_recurrence(x, x, 1),
+    "logcumsumexp": lambda x: jt.logcumsumexp(x, 1),
+    "cummax": lambda x: jt.cummax(x, 1)[1],
+    "cummin": lambda x: jt.cummin(x, 1)[1],
+    "argsort": lambda x: jt.argsort(x, 1)[0],
+    "topk": lambda x: jt.topk(x, 1)[1],
+    "searchsorted": lambda x: jt.searchsorted(x, x),
+    "concat": lambda x: jt.concat([x[:, k : k + 1] for k in range(12)], 1),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_kernel_that_works_on_rows_has_more_of_them(name):
+    with jt.trace() as seen:
+        jt.vmap(ROWS[name])(jt.array(some(3, 2, 12)))
+
+    assert [n.shape[0] for n in seen.built if n.op == name] == [2, 6]
+
+
+def test_any_other_kernel_runs_once_for_each_example():
+    with jt.trace() as seen:
+        jt.vmap(lambda x: jt.knn(x, x, 1)[1])(jt.array(some(3, 1, 4, 2)))
+
+    assert [n.op for n in seen.built].count("nearest") == 1 + 3
+
+
 # ------------------------------------------------------------------------------------------------- random numbers
 
 
@@ -306,6 +335,20 @@ def test_it_is_computed_by_the_kernels_of_convolutions_and_products():
 
 
 # ------------------------------------------------------------------------------------------------ networks
+
+
+def test_gradients_of_each_digit_are_those_of_a_loop():
+    net = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8, 3))
+    params, x, y = dict(net.named_parameters()), jt.array(some(3, 1, 4, 4), "float32"), jt.array([2, 0, 1])
+
+    def loss(params, x, y):
+        return nn.cross_entropy_loss(functional_call(net, params, x.unsqueeze(0)), y.unsqueeze(0))
+
+    found = jt.vmap(grad(loss), (None, 0, 0))(params, x, y)
+
+    for k in range(3):
+        for name, one in grad(loss)(params, x[k], y[k]).items():
+            np.testing.assert_allclose(found[name][k].numpy(), one.numpy(), rtol=1e-4, atol=1e-6)
 
 
 def test_a_stack_of_networks_runs_at_once():

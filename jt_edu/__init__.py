@@ -31,6 +31,8 @@ from jt_edu.capture.backward import leaves as _leaves  # noqa: F401  attaches Va
 from jt_edu.capture.compiled_step import compile
 from jt_edu.capture.recorder import at_replay, knob
 from jt_edu.data.progress_bar import progress
+from jt_edu.func import jvp, vmap
+from jt_edu.func.functional import hessian, jacobian
 from jt_edu.introspect.conv_race import conv as _conv
 from jt_edu.introspect.explain import explain, kernel_sources
 from jt_edu.introspect.fusion_report import fusion_report
@@ -119,12 +121,12 @@ __all__ = [
     "MemoryStats", "Module", "Storage", "TracingAllocator", "Var", "affine_grid", "array", "as_strided", "at_replay",
     "autograd", "backends", "benchmark", "bilinear", "bincount", "cdist", "channel_shuffle", "code", "compile",
     "conv1d", "conv2d", "conv3d", "cosine_similarity", "data", "distributed", "document", "einsum", "explain", "func",
-    "fusion_report", "get_num_threads", "glu", "graph", "grid_sample", "histc", "histogram", "in_mpi", "init",
-    "interpolate", "kernel_sources", "knn", "knob", "lr_scheduler", "machine", "max_unpool1d", "max_unpool2d",
-    "max_unpool3d", "memory_stats", "models", "mpi", "nn", "numpy_code", "ops_table", "optim", "pad",
-    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "progress", "rank", "recording", "repeat",
-    "repeat_interleave", "report", "rrelu", "set_num_threads", "simulate", "single_process_scope",
-    "sliding_window_view", "summary", "tile", "unfold", "view", "walk", "world_size",
+    "fusion_report", "get_num_threads", "glu", "graph", "grid_sample", "hessian", "histc", "histogram", "in_mpi",
+    "init", "interpolate", "jacobian", "jvp", "kernel_sources", "knn", "knob", "lr_scheduler", "machine",
+    "max_unpool1d", "max_unpool2d", "max_unpool3d", "memory_stats", "models", "mpi", "nn", "numpy_code", "ops_table",
+    "optim", "pad", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "progress", "rank", "recording",
+    "repeat", "repeat_interleave", "report", "rrelu", "set_num_threads", "simulate", "single_process_scope",
+    "sliding_window_view", "summary", "tile", "unfold", "view", "vmap", "walk", "world_size",
     *_names_of("jt_edu.base", "allocator context dtypes errors"),
     *_names_of("jt_edu.lens", "kernel_edit"),
     *_names_of("jt_edu.nn", "serialization"),

@@ -18,7 +18,7 @@ from jt_edu.base.dtypes import DType, float32, float_of, real_of
 from jt_edu.base.errors import ShapeError
 from jt_edu.ir.meta_ops import Rule
 from jt_edu.ir.node import Shape
-from jt_edu.ops.custom_kernel import kernel
+from jt_edu.ops.custom_kernel import Rows, kernel
 from jt_edu.variable.var import Var, as_var
 
 RAISES = "from jt_edu.base.errors import LinAlgError\n"
@@ -53,7 +53,7 @@ def by_dtype(name: str, text: str, gradient: Sequence[Rule | None] = (), weight:
         filled = text
         for word, meaning in words.items():
             filled = filled.replace("{" + word + "}", meaning)
-        return kernel(name, filled, gradient, weight)
+        return kernel(name, filled, gradient, weight, Rows)
 
     def op(x: Var, *others: Var, **named: Any) -> Var:
         return made(float32 if x.dtype.is_half else x.dtype)(x, *others, **named)

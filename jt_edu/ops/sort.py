@@ -19,7 +19,7 @@ from jt_edu.base.dtypes import DType, bool_, float32, int64, uint8
 from jt_edu.base.errors import RangeError
 from jt_edu.ir.index_expr import load
 from jt_edu.ops.arguments import one_of, same_words, whole, yes_or_no
-from jt_edu.ops.custom_kernel import kernel
+from jt_edu.ops.custom_kernel import Rows, kernel
 from jt_edu.ops.dtype_rules import check_order
 from jt_edu.ops.row_view import Ranked, as_rows, from_rows, one_axis, one_each, picked, ranked
 from jt_edu.variable.subgraph_cache import template
@@ -217,19 +217,19 @@ def first_positions(rows: Var, many: int, descending: bool) -> Var:
 @cache
 def _by_keeping(falling: bool) -> Callable[..., Var]:
     """The few that come first."""
-    return kernel("topk", FIRST.format(before=BEFORE[falling], block=BLOCK), weight=4)
+    return kernel("topk", FIRST.format(before=BEFORE[falling], block=BLOCK), weight=4, kind=Rows)
 
 
 @cache
 def _by_merging(falling: bool) -> Callable[..., Var]:
     """The sort for short rows."""
-    return kernel("argsort", MERGE.format(before=BEFORE[falling]), weight=100)
+    return kernel("argsort", MERGE.format(before=BEFORE[falling]), weight=100, kind=Rows)
 
 
 @cache
 def _by_digits(dtype: DType, falling: bool) -> Callable[..., Var]:
     """The sort for long rows of a dtype."""
-    return kernel("argsort", _digits(DIGITS, dtype, "~b" if falling else "b"), weight=50)
+    return kernel("argsort", _digits(DIGITS, dtype, "~b" if falling else "b"), weight=50, kind=Rows)
 
 
 @cache
@@ -240,7 +240,7 @@ def _numbers_by_digits(dtype: DType) -> Callable[..., Var]:
         order = sorted_positions(x)
         return dout.reindex_reduce("add", x.shape, lambda i, j: (i, load(0, [i, j])), extras=[order])
 
-    return kernel("sort", _digits(MOVED, dtype, ""), [back], weight=30)
+    return kernel("sort", _digits(MOVED, dtype, ""), [back], weight=30, kind=Rows)
 
 
 def _digits(text: str, dtype: DType, turned: str) -> str:

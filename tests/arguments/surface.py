@@ -21,6 +21,8 @@ ROOMS = {
     "jt.nn.utils": jt.nn.utils,
     "jt.optim": jt.optim,
     "jt.lr_scheduler": jt.lr_scheduler,
+    "jt.func": jt.func,
+    "jt.autograd.functional": jt.autograd.functional,
     "jt.data": jt.data,
     "jt.sparse": jt.sparse,
     "jt.data.transform": transform,

@@ -1,20 +1,51 @@
-"""Symmetric eigenvalues."""
+"""Eigenvalues of symmetric and Hermitian matrices: A = V diag(w) V^H, with w real and V unitary.
+
+    x x x x x         x x                 w
+    x x x x x         x x x                 w
+    x x x x x   ->      x x x       ->        w
+    x x x x x             x x x                 w
+    x x x x x               x x                   w
+         reflections           rotations, until nothing is left beside the diagonal
+
+Both kernels go through rows, from the first column on, so that each inner loop is one run over memory. A reflection
+changes the whole matrix, and the next one needs the product of that matrix with a vector: one pass does both. The rows
+that the rotations turn are those of V^T.
+
+Source: Golub and Van Loan, "Matrix Computations", 4th edition, 8.3 (the method) and Giles 2008, "An extended collection
+of matrix derivative results" (the gradient).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from jt_edu.base.dtypes import real_of
+from jt_edu.ir.node import Shape
+from jt_edu.ir.scalar_ops import REAL
 from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, matrices
+from jt_edu.ops.arguments import choice
+from jt_edu.ops.create import eye
+from jt_edu.ops.dtype_rules import widened
+from jt_edu.ops.matmul import matmul
 from jt_edu.variable.var import Var
 
-TRIDIAGONAL = by_dtype("tridiagonal", RAISES + """
+__all__ = ["eigh", "eigvalsh"]
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues, rising, and the eigenvectors: column i belongs to the i-th."""
+
+    eigenvalues: Var
+    eigenvectors: Var
+
+
+REFLECTIONS = """
 def kernel(lo, hi, x, out):
     n = x.shape[1]
     work = scratch(n * n, {dtype}).reshape(n, n)
     spare = scratch(4 * n, {dtype}).reshape(4, n)
     betas = scratch(n, {real})
-    small = np.finfo({real}).tiny / np.finfo({real}).eps
+    small = math.sqrt(np.finfo({real}).tiny / np.finfo({real}).eps)
     edges = spare[3]
     for b in range(lo, hi):
         largest, wrong = {real}(0), {real}(0)
@@ -24,7 +55,7 @@ def kernel(lo, hi, x, out):
                 largest = max(largest, size)
                 wrong += size - size
         if wrong != 0:
-            raise LinAlgError("eigh takes finite numbers", "inf or nan")
+            raise LinAlgError("eigenvalues are those of finite numbers", "inf or nan in a matrix")
         scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000))  # exact: the largest number becomes about 1
         for i in range(n):
             for j in range(i):
@@ -45,15 +76,13 @@ def kernel(lo, hi, x, out):
             total = {real}(0)
             for j in range(k - 1):
                 total += row[j].real * row[j].real + row[j].imag * row[j].imag
-            corner = row[k - 1]
-            size = abs(corner)
-            beta = {real}(0)
-            if total > small:
+            beta, corner = {real}(0), row[k - 1]
+            if total > small * small:
+                size = abs(corner)
+                phase, size = (corner / size, size) if size > small else ({dtype}(1), {real}(0))
                 norm = {real}(math.sqrt(total + size * size))
-                far = corner * (norm / size) if size > 0 else {dtype}(norm)
                 beta = {real}(1) / (norm * (norm + size))
-                row[k - 1] = corner + far
-                corner = -far
+                row[k - 1], corner = phase * (norm + size), -phase * norm
             betas[k], edges[k] = beta, corner
             inner = {real}(0)
             for i in range(k):
@@ -74,7 +103,7 @@ def kernel(lo, hi, x, out):
         for k in range(1, n):
             size = abs(edges[k])
             out[b, 1, k - 1] = size
-            turn = turn * edges[k] / size if size > 0 else turn
+            turn = turn * (edges[k] / size) if size > small else turn
             edges[k] = turn
         if n:
             out[b, 1, n - 1] = scale
@@ -91,17 +120,17 @@ def kernel(lo, hi, x, out):
             for i in range(k):
                 other, product = basis[i], {dtype}(0)
                 for j in range(k):
-                    product += other[j] * row[j].conjugate()
+                    product += other[j] * row[j]
                 product *= beta
                 for j in range(k):
-                    other[j] -= product * row[j]
+                    other[j] -= product * row[j].conjugate()
         for k in range(1, n):
             other, turn = basis[k], edges[k]
             for j in range(n):
                 other[j] *= turn
-""")  # fmt: skip
-QL = by_dtype("implicit_ql", RAISES + """
-def kernel(lo, hi, x, out):
+"""
+ROTATIONS = """
+def kernel(lo, hi, matrix, x, out):
     n, height = x.shape[2], x.shape[1] - 2
     d, e = scratch(n, np.float64), scratch(n, np.float64)
     eps, none = np.finfo({real}).eps, 1e-140
@@ -152,7 +181,7 @@ def kernel(lo, hi, x, out):
                 d[first] -= p
                 e[first], e[last] = g, 0.0
             else:
-                raise LinAlgError("eigh", "no convergence")
+                raise LinAlgError("eigenvalues are found step by step", "no end after 60 steps for one of them")
         for i in range(n):
             k = i
             for j in range(i + 1, n):
@@ -165,13 +194,103 @@ def kernel(lo, hi, x, out):
                 above, below = rows[i], rows[k]
                 for j in range(width):
                     above[j], below[j] = below[j], above[j]
-""")  # fmt: skip
+"""
 
 
-def eigh(A: Any, UPLO: str = "L"):
-    x, lead = batch_of(matrices("eigh", A))
+def _of_eigh(out: Var, dout: Var, x: Var, tridiagonal: Var) -> Var:  # noqa: ARG001
+    """V (diag(dw) + (V^H dV - dV^H V) / 2 (w_j - w_i)) V^H."""
+    n, vectors = x.shape[-1], out.shape[1] > 2
+    (w, v), (dw, dv) = _parts(out if vectors else _packed(x, n)), _parts(dout)
+    turned = v * dw[:, None]
+    if vectors:
+        turned = turned + matmul(v, quotient(skew(matmul(v.mH, dv)) / 2, w[:, None] - w[:, :, None]))
+    return matmul(turned, v.mH)
+
+
+TRIDIAGONAL = by_dtype("tridiagonal", RAISES + REFLECTIONS)
+IMPLICIT_QL = by_dtype("implicit_ql", RAISES + ROTATIONS, (_of_eigh, None))
+
+
+def eigh(A: Any, UPLO: str = "L") -> EighResult:
+    """Eigenvalues and eigenvectors of a symmetric or Hermitian matrix.
+
+        A = V diag(w) V^H,    V^H V = 1
+
+    An eigenvector has no sign of its own (a complex one no phase), so a loss must not ask for it. Where eigenvalues are
+    equal, the gradient through their vectors divides by 0 and is inf or nan, as in PyTorch; through w it is finite.
+
+    Args:
+        A: (..., n, n); only one triangle of it is read.
+        UPLO: "L" for the lower triangle, "U" for the upper one.
+
+    Returns:
+        (eigenvalues, eigenvectors): (..., n), real and rising, and (..., n, n), in columns.
+
+    Raises:
+        ShapeError: no square matrices.
+        LinAlgError: inf or nan in a matrix.
+
+    Example:
+        >>> w, v = eigh(array([[2.0, 1.0], [1.0, 2.0]]))
+        >>> w.numpy().round(5), (v * w @ v.mT).numpy().round(5)
+        (array([1., 3.], dtype=float32), array([[2., 1.],
+               [1., 2.]], dtype=float32))
+    """
+    x, dtype, lead = triangle_of("eigh", A, UPLO)
+    w, v = _parts(kept(_packed(x, x.shape[-1])))
+    n = x.shape[-1]
+    return EighResult(w.reshape(*lead, n).cast(real_of(dtype)), v.reshape(*lead, n, n).cast(dtype))
+
+
+def eigvalsh(A: Any, UPLO: str = "L") -> Var:
+    """Eigenvalues of a symmetric or Hermitian matrix, rising. Their gradient is finite, also where some are equal.
+
+    Args:
+        A: (..., n, n); only one triangle of it is read.
+        UPLO: "L" for the lower triangle, "U" for the upper one.
+
+    Raises:
+        ShapeError: no square matrices.
+        LinAlgError: inf or nan in a matrix.
+
+    Example:
+        >>> eigvalsh(array([[2.0, 1.0], [1.0, 2.0]])).numpy().round(5)
+        array([1., 3.], dtype=float32)
+    """
+    x, dtype, lead = triangle_of("eigvalsh", A, UPLO)
+    return _packed(x, 0)[:, 0].apply(REAL).reshape(*lead, x.shape[-1]).cast(real_of(dtype))
+
+
+def triangle_of(name: str, A: Any, UPLO: Any) -> tuple[Var, Any, Shape]:
+    """A as a batch whose lower triangle counts, in the dtype that is computed with; the dtype of A; its batch."""
+    v = matrices(name, A)
+    lower = choice(name, "UPLO", UPLO.upper() if isinstance(UPLO, str) else UPLO, ("L", "U")) == "L"
+    x, lead = batch_of(widened(v if lower else v.mH))
+    return x, v.dtype, lead
+
+
+def kept(packed: Var) -> Var:
+    """Hold an array like a Var of the learner's, as long as its parts live: it is computed once."""
+    packed.node.holders += 1
+    return packed
+
+
+def quotient(x: Var, y: Var) -> Var:
+    """x / y, and 0 / 0 = 0: where nothing came in, nothing goes on."""
+    return x / y.where_not((x == 0) & (y == 0), 1)
+
+
+def skew(x: Var) -> Var:
+    """x - x^H without its diagonal, which would turn phases: what rotates vectors into each other."""
+    return (x - x.mH).where_not(eye(x.shape[-1], dtype="bool"), 0)
+
+
+def _packed(x: Var, many: int) -> Var:
+    """(batch, 2 + many, n): the eigenvalues, a row of zeros, and all n eigenvectors in rows, or none of them."""
     b, n, _ = x.shape
-    t = TRIDIAGONAL(x, shape=(b, n + 2, n), dtype=x.dtype, span=b)
-    q = QL(t, shape=(b, n + 2, n), dtype=x.dtype, span=b)
-    q.node.holders += 1
-    return q[:, 0].real(), q[:, 2:].transpose(0, 2, 1)
+    form = {"shape": (b, 2 + many, n), "dtype": x.dtype, "span": b}
+    return IMPLICIT_QL(x, TRIDIAGONAL(x, **form), **form)
+
+
+def _parts(packed: Var) -> tuple[Var, Var]:
+    return packed[:, 0].apply(REAL), packed[:, 2:].mT

@@ -1,20 +1,54 @@
-"""Singular values."""
+"""Singular values: A = U diag(S) V^H, with U and V unitary, and S real, falling, and not below 0.
+
+    x x x x         x x                 s
+    x x x x           x x                 s
+    x x x x   ->        x x     ->          s
+    x x x x               x                   s
+    x x x x
+        reflections from      rotations from both sides, until nothing
+        both sides            is left beside the diagonal
+
+A wide matrix is the adjoint of a tall one. One pass over the matrix does all that a column asks for: it applies the
+two reflections and adds up what the next one needs, the product of the adjoint with the next column. The rows that the
+rotations turn are those of V^H and U^T.
+
+Source: Golub and Kahan 1965, "Calculating the singular values and pseudo-inverse of a matrix"; Golub and Van Loan,
+"Matrix Computations", 4th edition, 8.6. The gradient: Wan and Zhang 2019, "Automatic differentiation for complex valued
+SVD" (arXiv:1909.02659).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+from jt_edu.base.dtypes import DType, real_of
+from jt_edu.ir.node import Shape
+from jt_edu.ir.scalar_ops import IMAG, REAL
+from jt_edu.linalg.eigh import kept, quotient, skew
 from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, matrices
+from jt_edu.ops.arguments import yes_or_no
+from jt_edu.ops.dtype_rules import widened
+from jt_edu.ops.matmul import matmul
 from jt_edu.variable.var import Var
 
 __all__ = ["svd", "svdvals"]
-BIDIAGONAL = by_dtype("bidiagonal", RAISES + """
+
+
+class SVDResult(NamedTuple):
+    """A = U diag(S) Vh: singular vectors of the left in columns, singular values, those of the right in rows."""
+
+    U: Var
+    S: Var
+    Vh: Var
+
+
+REFLECTIONS = """
 def kernel(lo, hi, x, out):
     m, n = x.shape[1], x.shape[2]
     vectors = out.shape[1] > 2 * n
     start = 2 * n + n * n if vectors else 2 * n
     height = (out.shape[1] - start) // max(m, 1)
-    small = np.finfo({real}).tiny / np.finfo({real}).eps
+    small = math.sqrt(np.finfo({real}).tiny / np.finfo({real}).eps)
     work, u = scratch(m * n, {dtype}).reshape(m, n), scratch(m, {dtype})
     w, sums = scratch(n, {dtype}), scratch(n, {dtype})
     betas, turns = scratch(2 * n, {real}).reshape(2, n), scratch(2 * n, {dtype}).reshape(2, n)
@@ -45,13 +79,13 @@ def kernel(lo, hi, x, out):
             row, many = work[k], n - k - 1
             v, across, after = row[k + 1 :], w[k + 1 :], sums[k + 1 :]
             beta, far, corner = {real}(0), {dtype}(0), row[k]
-            size = abs(corner)
-            if rest > small:
+            if rest > small * small:
+                size = abs(corner)
+                phase, size = (corner / size, size) if size > small else ({dtype}(1), {real}(0))
                 norm = {real}(math.sqrt(rest + size * size))
-                far = corner * (norm / size) if size > 0 else {dtype}(norm)
                 beta = {real}(1) / (norm * (norm + size))
-            betas[0, k], turns[0, k] = beta, -far if beta > 0 else corner
-            row[k] = corner + far
+                row[k], far, corner = phase * (norm + size), phase * (norm + size) - corner, -phase * norm
+            betas[0, k], turns[0, k] = beta, corner
             if vectors:
                 for i in range(k, m):
                     left[k, i] = work[i, k]
@@ -62,15 +96,14 @@ def kernel(lo, hi, x, out):
                 v[j] -= lead * across[j]
                 if j:
                     rest += v[j].real * v[j].real + v[j].imag * v[j].imag
-            first, beta, far, corner = beta, {real}(0), {dtype}(0), v[0] if many else {dtype}(0)
-            size = abs(corner)
-            if rest > small:
+            first, beta, corner = beta, {real}(0), v[0] if many else {dtype}(0)
+            if rest > small * small:
+                size = abs(corner)
+                phase, size = (corner / size, size) if size > small else ({dtype}(1), {real}(0))
                 norm = {real}(math.sqrt(rest + size * size))
-                far = corner * (norm / size) if size > 0 else {dtype}(norm)
                 beta = {real}(1) / (norm * (norm + size))
-            betas[1, k], turns[1, k] = beta, -far if beta > 0 else corner
-            if many:
-                v[0] = corner + far
+                v[0], corner = phase * (norm + size), -phase * norm
+            betas[1, k], turns[1, k] = beta, corner
             if vectors:
                 for j in range(many):
                     right[k, k + 1 + j] = v[j]
@@ -94,7 +127,7 @@ def kernel(lo, hi, x, out):
             for side in range(2):
                 size = abs(turns[side, k])
                 out[b, k + n * side] = size
-                phase = turns[side, k] / size if size > 0 else {dtype}(1)
+                phase = turns[side, k] / size if size > small else {dtype}(1)
                 turns[side, k] = turn
                 turn *= phase if side == 0 else phase.conjugate()
         if n:
@@ -122,8 +155,8 @@ def kernel(lo, hi, x, out):
                 row, turn = basis[k], turns[0, k].conjugate() if side else turns[1, k]
                 for j in range(width):
                     row[j] *= turn
-""")  # fmt: skip
-GOLUB_KAHAN = by_dtype("golub_kahan", RAISES + """
+"""
+ROTATIONS = """
 def kernel(lo, hi, x, bidiagonal, out):
     m, n, length = x.shape[1], x.shape[2], out.shape[1]
     start = 2 * n + n * n if length > 2 * n else 2 * n
@@ -197,37 +230,104 @@ def kernel(lo, hi, x, bidiagonal, out):
                 above, below = rows[i], rows[k]
                 for j in range(rows.shape[1]):
                     above[j], below[j] = below[j], above[j]
-""")  # fmt: skip
+"""
 
 
-def packed(x, size):
-    b, _, n = x.shape
-    shape = (b, 2 * n + size)
-    t = BIDIAGONAL(x, shape=shape, dtype=x.dtype, span=b)
-    return GOLUB_KAHAN(x, t, shape=shape, dtype=x.dtype, span=b)
+def _of_svd(out: Var, dout: Var, x: Var, bidiagonal: Var) -> Var:  # noqa: ARG001
+    """What turns vectors into each other, stretches them, and (of U) leads out of the space that they span."""
+    _, m, n = x.shape
+    vectors = out.shape[1] > 2 * n
+    u, s, vh = _parts(out if vectors else _packed(x, n), m, n)
+    u, ds = u[:, :, :n], dout[:, :n].apply(REAL)
+    turned = u * ds[:, None]
+    if vectors:
+        du, _, dvh = _parts(dout, m, n)
+        du = du[:, :, :n]
+        gap = (s[:, None] - s[:, :, None]) * (s[:, None] + s[:, :, None])
+        left, right = skew(matmul(u.mH, du)), skew(matmul(vh, dvh.mH))
+        turned = turned + matmul(u, quotient(left, gap) * s[:, None] + quotient(right, gap) * s[:, :, None])
+        if x.dtype.kind == "c":
+            turned = turned + u * (quotient((u.conj() * du).sum(1).apply(IMAG), s) * 1j)[:, None]
+        if m > n:
+            away = quotient(du, s[:, None])
+            turned = turned + away - matmul(u, matmul(u.mH, away))
+    return matmul(turned, vh)
 
 
-def svd(A: Any, full_matrices: bool = True):
-    x, lead = batch_of(matrices("svd", A, square=False))
+BIDIAGONAL = by_dtype("bidiagonal", RAISES + REFLECTIONS)
+GOLUB_KAHAN = by_dtype("golub_kahan", RAISES + ROTATIONS, (_of_svd, None))
+
+
+def svd(A: Any, full_matrices: bool = True) -> SVDResult:
+    """Singular value decomposition.
+
+        A = U diag(S) Vh,    U^H U = 1,    Vh Vh^H = 1
+
+    Singular vectors have no sign of their own (complex ones no phase), so a loss must not ask for it, nor for the
+    columns of U or rows of Vh that A does not reach. Where singular values are equal, or 0 in a matrix that is not
+    square, the gradient through their vectors divides by 0 and is inf or nan, as in PyTorch; through S it is finite.
+
+    Args:
+        A: (..., m, n).
+        full_matrices: U is (..., m, m) and Vh (..., n, n); False: (..., m, k) and (..., k, n), k the smaller of both.
+
+    Returns:
+        (U, S, Vh); S is (..., k), real and falling.
+
+    Raises:
+        ShapeError: no matrices.
+        LinAlgError: inf or nan in a matrix.
+
+    Example:
+        >>> u, s, vh = svd(array([[3.0, 0.0], [4.0, 5.0], [0.0, 0.0]]), full_matrices=False)
+        >>> (s**2).numpy().round(3), (u * s @ vh).numpy().round(3)
+        (array([45.,  5.], dtype=float32), array([[ 3.,  0.],
+               [ 4.,  5.],
+               [ 0.,  0.]], dtype=float32))
+    """
+    x, wide, dtype, lead = _tall("svd", A)
+    _, m, n = x.shape
+    u, s, vh = _parts(kept(_packed(x, m if yes_or_no("svd", "full_matrices", full_matrices) else n)), m, n)
+    u, vh = (vh.mH, u.mH) if wide else (u, vh)
+    u, vh = (v.reshape(*lead, *v.shape[1:]).cast(dtype) for v in (u, vh))
+    return SVDResult(u, s.reshape(*lead, n).cast(real_of(dtype)), vh)
+
+
+def svdvals(A: Any) -> Var:
+    """Singular values, falling. Their gradient is finite, also where some are equal or 0.
+
+    Args:
+        A: (..., m, n).
+
+    Raises:
+        ShapeError: no matrices.
+        LinAlgError: inf or nan in a matrix.
+
+    Example:
+        >>> svdvals(array([[3.0, 0.0], [0.0, -4.0]])).numpy()
+        array([4., 3.], dtype=float32)
+    """
+    x, _, dtype, lead = _tall("svdvals", A)
+    n = x.shape[-1]
+    return _packed(x, None)[:, :n].apply(REAL).reshape(*lead, n).cast(real_of(dtype))
+
+
+def _tall(name: str, A: Any) -> tuple[Var, bool, DType, Shape]:
+    """A batch of A, or of its adjoint if A is wide; whether it is; the dtype of A; its batch."""
+    v = matrices(name, A, square=False)
+    wide = v.shape[-2] < v.shape[-1]
+    x, lead = batch_of(widened(v.mH if wide else v))
+    return x, wide, v.dtype, lead
+
+
+def _packed(x: Var, many: int | None) -> Var:
+    """S, n numbers of no use, V^H (n, n), and `many` rows of U^T, one after the other; with None only the first two."""
     b, m, n = x.shape
-    wide = n > m
-    if wide:
-        x = x.transpose(0, 2, 1).conj()
-        m, n = n, m
-    p = m if full_matrices else n
-    q = packed(x, n * n + p * m)
-    q.node.holders += 1
-    S = q[:, :n].real()
-    Vh = q[:, 2 * n : 2 * n + n * n].reshape(b, n, n)
-    U = q[:, 2 * n + n * n :].reshape(b, p, m)
-    if wide:
-        return Vh.transpose(0, 2, 1).conj(), S, U.conj()
-    return U.transpose(0, 2, 1), S, Vh
+    form = {"shape": (b, 2 * n + (0 if many is None else n * n + many * m)), "dtype": x.dtype, "span": b}
+    return GOLUB_KAHAN(x, BIDIAGONAL(x, **form), **form)
 
 
-def svdvals(A: Any):
-    x, lead = batch_of(matrices("svdvals", A, square=False))
-    if x.shape[1] < x.shape[2]:
-        x = x.transpose(0, 2, 1).conj()
-    n = x.shape[2]
-    return packed(x, 0)[:, :n].real().reshape(*lead, n)
+def _parts(packed: Var, m: int, n: int) -> tuple[Var, Var, Var]:
+    b, start = len(packed), 2 * n + n * n
+    u = packed[:, start:].reshape(b, (packed.shape[1] - start) // max(m, 1), m).mT
+    return u, packed[:, :n].apply(REAL), packed[:, 2 * n : start].reshape(b, n, n)

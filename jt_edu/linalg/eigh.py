@@ -45,6 +45,7 @@ def kernel(lo, hi, x, out):
     work = scratch(n * n, {dtype}).reshape(n, n)
     spare = scratch(4 * n, {dtype}).reshape(4, n)
     betas = scratch(n, {real})
+    # below it squares are not numbers any more, so it counts as 0
     small = math.sqrt(np.finfo({real}).tiny / np.finfo({real}).eps)
     edges = spare[3]
     for b in range(lo, hi):
@@ -66,7 +67,7 @@ def kernel(lo, hi, x, out):
         u, q, p = spare[0], spare[1], spare[2]
         for j in range(n):
             u[j] = q[j] = 0
-        for k in range(n - 1, -1, -1):
+        for k in range(n - 1, -1, -1):  # A - u q^H - q u^H: rows are late by one step; u, q, p are conjugated, like rows
             row, a, c = work[k], u[k].conjugate(), q[k].conjugate()
             for j in range(k + 1):
                 row[j] -= a * q[j] + c * u[j]
@@ -100,7 +101,7 @@ def kernel(lo, hi, x, out):
                 p[j] -= inner * row[j]
             u, q, p = row, p, q
         turn = {dtype}(1)
-        for k in range(1, n):
+        for k in range(1, n):  # phases that make the numbers beside the diagonal real
             size = abs(edges[k])
             out[b, 1, k - 1] = size
             turn = turn * (edges[k] / size) if size > small else turn
@@ -110,7 +111,7 @@ def kernel(lo, hi, x, out):
         if out.shape[1] == 2:
             continue
         basis = out[b, 2:]
-        for k in range(n):
+        for k in range(n):  # the product of all reflections; k of them reach k rows
             for j in range(n):
                 basis[k, j] = 0
             basis[k, k] = 1
@@ -142,8 +143,8 @@ def kernel(lo, hi, matrix, x, out):
             found, wanted = x[b, i + 2], out[b, i + 2]
             for j in range(n):
                 wanted[j] = found[j]
-        rows = out[b, 2:].reshape(height * n).view({real}).reshape(height, -1)
-        width = rows.shape[1]
+        width = len(out[b, 0].view({real}))
+        rows = out[b, 2:].reshape(height * n).view({real}).reshape(height, width)
         for first in range(n):
             for trial in range(60):
                 last = first
@@ -151,6 +152,7 @@ def kernel(lo, hi, matrix, x, out):
                     last += 1
                 if last == first:
                     break
+                # the shift is the eigenvalue of the first two rows that is closer to d[first]
                 g = (d[first + 1] - d[first]) / (2 * e[first])
                 r = math.sqrt(g * g + 1)
                 g = d[last] - d[first] + e[first] / (g + r if g > 0 else g - r)
@@ -174,9 +176,9 @@ def kernel(lo, hi, matrix, x, out):
                             one, two = above[j], below[j]
                             below[j] = sin * one + cos * two
                             above[j] = cos * one - sin * two
-                if r < none: 
+                if r < none:  # it fell apart there
                     d[i + 1] -= p
-                    e[last] = e[i+1] = 0
+                    e[last] = e[i + 1] = 0
                     continue
                 d[first] -= p
                 e[first], e[last] = g, 0.0

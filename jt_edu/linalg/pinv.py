@@ -20,8 +20,8 @@ from jt_edu.linalg.eigh import eigh
 from jt_edu.linalg.matrices import matrices
 from jt_edu.linalg.svd import svd
 from jt_edu.ops.arguments import one_of, yes_or_no
-from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.compare import maximum
+from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.matmul import matmul
 from jt_edu.variable.var import Var, as_var
 

@@ -48,6 +48,7 @@ def kernel(lo, hi, x, out):
     vectors = out.shape[1] > 2 * n
     start = 2 * n + n * n if vectors else 2 * n
     height = (out.shape[1] - start) // max(m, 1)
+    # below it squares are not numbers any more, so it counts as 0
     small = math.sqrt(np.finfo({real}).tiny / np.finfo({real}).eps)
     work, u = scratch(m * n, {dtype}).reshape(m, n), scratch(m, {dtype})
     w, sums = scratch(n, {dtype}), scratch(n, {dtype})
@@ -62,7 +63,7 @@ def kernel(lo, hi, x, out):
         if wrong != 0:
             raise LinAlgError("singular values are those of finite numbers", "inf or nan in a matrix")
         scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000))  # exact: the largest number becomes about 1
-        rest = {real}(0)
+        rest = {real}(0)  # of the next column, its first number left out: sum |x|^2; sums: its product with all columns
         for j in range(n):
             sums[j] = 0
         for i in range(m if n else 0):
@@ -123,7 +124,7 @@ def kernel(lo, hi, x, out):
                 if i > k + 1:
                     rest += (lead * other[0]).real
         turn = {dtype}(1)
-        for k in range(n):
+        for k in range(n):  # phases that make all numbers real
             for side in range(2):
                 size = abs(turns[side, k])
                 out[b, k + n * side] = size
@@ -132,7 +133,7 @@ def kernel(lo, hi, x, out):
                 turn *= phase if side == 0 else phase.conjugate()
         if n:
             out[b, 2 * n - 1] = scale
-        for side in range(2 if vectors else 0):
+        for side in range(2 if vectors else 0):  # the product of all reflections of a side, from the last one on
             basis = right if side else left
             high, width = basis.shape
             for k in range(high - 1, -1, -1):
@@ -185,8 +186,9 @@ def kernel(lo, hi, x, bidiagonal, out):
             if trial > 60:
                 raise LinAlgError("singular values are found step by step", "no end after 60 steps for one of them")
             for i in range(first, last + 1):
-                if abs(d[i]) < none:
+                if abs(d[i]) < none:  # 0 is a singular value, so it is the shift
                     d[i] = shift = 0.0
+            # else the shift is the smaller singular value of the last two rows
             f, g, h = abs(d[last - 1]), e[last - 1], abs(d[last])
             f = (math.sqrt((f + h) * (f + h) + g * g) + math.sqrt((f - h) * (f - h) + g * g)) / 2
             shift *= abs(d[last - 1]) / f * h

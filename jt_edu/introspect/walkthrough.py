@@ -228,9 +228,8 @@ def _gradient(y: Var, names: dict[int, str]) -> Stop:
 
 def _source(thing: Callable[..., Any]) -> str:
     """The lines of a function, numbered as in its file."""
-    own = inspect.unwrap(thing)
-    lines, first = inspect.getsourcelines(own)
-    return _numbered(_path(inspect.getsourcefile(own)), first, lines)
+    lines, first = inspect.getsourcelines(thing)
+    return _numbered(_path(inspect.getsourcefile(thing)), first, lines)
 
 
 def _entry(module: ModuleType, op: Elementwise) -> str:

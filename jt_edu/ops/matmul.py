@@ -74,7 +74,12 @@ def _letters(a: int, b: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[An
     return left, right, (*batch, *("i" if a > 1 else ""), *("j" if b > 1 else ""))
 
 
-method(matmul, "__matmul__")
+def _at(x: Var, y: Any) -> Any:
+    """x @ y, which asks y where that is not a Var and says so with NumPy's word: a sparse tensor."""
+    return NotImplemented if getattr(y, "__array_ufunc__", x) is None else matmul(x, y)
+
+
+method(_at, "__matmul__")
 method(lambda x, y: matmul(y, x), "__rmatmul__")
 method(lambda x, y: x.become(matmul(x, y)), "__imatmul__")
 

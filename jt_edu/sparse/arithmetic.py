@@ -13,7 +13,6 @@ What is only put together is not coalesced: `coalesce()` does that once, when it
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError, ShapeError
@@ -117,17 +116,6 @@ def _plus(x: SparseVar, y: Any) -> Any:
     return both if x.crow is None else to_sparse_csr(both)
 
 
-def _from_right(name: str) -> None:
-    """Let an operator of Vars leave what stands right of it to a sparse tensor: Python then asks that."""
-    own = getattr(Var, name)
-
-    @wraps(own)
-    def operate(x: Var, y: Any) -> Any:
-        return NotImplemented if isinstance(y, SparseVar) else own(x, y)
-
-    setattr(Var, name, operate)
-
-
 OPERATORS: dict[str, Callable[[SparseVar, Any], Any]] = {
     "__mul__": _times, "__rmul__": _times, "__truediv__": _over, "__pow__": _power, "__add__": _plus, "__radd__": _plus,
     "__sub__": lambda x, y: _plus(x, -y), "__rsub__": lambda x, y: _plus(x.neg(), y),
@@ -135,8 +123,6 @@ OPERATORS: dict[str, Callable[[SparseVar, Any], Any]] = {
 }  # fmt: skip
 for _name, _function in OPERATORS.items():
     attach(_function, _name)
-for _name in ("__mul__", "__add__", "__sub__", "__matmul__"):
-    _from_right(_name)
 
 
 @attach

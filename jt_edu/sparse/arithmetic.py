@@ -13,9 +13,9 @@ What is only put together is not coalesced: `coalesce()` does that once, when it
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
-from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.ir.builders import broadcast_shape, short
 from jt_edu.ir.index_expr import Index, load
 from jt_edu.ops.arguments import axes_of, axis_of, number, same_words
@@ -72,6 +72,10 @@ def _over(x: SparseVar, y: Any) -> SparseVar:
     return x.with_entries(x.entries / y)
 
 
+def _under(x: SparseVar, y: Any) -> NoReturn:
+    raise DtypeError(f"{short(y)} is divided by a dense array", f"one in {x.layout}", "y / x.to_dense()")
+
+
 def _at_entries(x: SparseVar, dense: Var) -> Var:
     """(nnz, ...), the elements of a dense Var, stretched to the shape of x, where x has entries."""
     if broadcast_shape("x * y", x.shape, dense.shape) != x.shape:
@@ -117,7 +121,8 @@ def _plus(x: SparseVar, y: Any) -> Any:
 
 
 OPERATORS: dict[str, Callable[[SparseVar, Any], Any]] = {
-    "__mul__": _times, "__rmul__": _times, "__truediv__": _over, "__pow__": _power, "__add__": _plus, "__radd__": _plus,
+    "__mul__": _times, "__rmul__": _times, "__truediv__": _over, "__rtruediv__": _under, "__pow__": _power,
+    "__add__": _plus, "__radd__": _plus,
     "__sub__": lambda x, y: _plus(x, -y), "__rsub__": lambda x, y: _plus(x.neg(), y),
     "multiply": _times, "mul": _times, "add": _plus, "div": _over, "pow": _power,
 }  # fmt: skip

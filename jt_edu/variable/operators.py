@@ -35,9 +35,9 @@ Operator = Callable[[Any, Any], "Var"]
 def _of_two(op: Elementwise) -> tuple[Operator, Operator, Operator]:
     """What `x * y` does; `2 * x`, where only the right side is a Var; and `x *= y`."""
 
-    def left(self: Any, other: Any) -> Var:
+    def left(self: Any, other: Any) -> Any:
         try:
-            return self.apply(op, other)  # type: ignore[no-any-return]
+            return self.apply(op, other)
         except DtypeError:
             if getattr(other, "__array_ufunc__", self) is None:  # NumPy's word for "ask me": a sparse tensor
                 return NotImplemented

@@ -23,10 +23,11 @@ from jt_edu.base.dtypes import real_of
 from jt_edu.ir.node import Shape
 from jt_edu.ir.scalar_ops import REAL
 from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, matrices
+from jt_edu.linalg.spectral import adjoint, kept, quotient, skew
 from jt_edu.ops.arguments import choice
-from jt_edu.ops.create import eye
 from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.matmul import matmul
+from jt_edu.ops.transpose import matrix_transpose
 from jt_edu.variable.var import Var
 
 __all__ = ["eigh", "eigvalsh"]
@@ -205,8 +206,8 @@ def _of_eigh(out: Var, dout: Var, x: Var, tridiagonal: Var) -> Var:  # noqa: ARG
     (w, v), (dw, dv) = _parts(out if vectors else _packed(x, n)), _parts(dout)
     turned = v * dw[:, None]
     if vectors:
-        turned = turned + matmul(v, quotient(skew(matmul(v.mH, dv)) / 2, w[:, None] - w[:, :, None]))
-    return matmul(turned, v.mH)
+        turned = turned + matmul(v, quotient(skew(matmul(adjoint(v), dv)) / 2, w[:, None] - w[:, :, None]))
+    return matmul(turned, adjoint(v))
 
 
 TRIDIAGONAL = by_dtype("tridiagonal", RAISES + REFLECTIONS)
@@ -267,24 +268,8 @@ def triangle_of(name: str, A: Any, UPLO: Any) -> tuple[Var, Any, Shape]:
     """A as a batch whose lower triangle counts, in the dtype that is computed with; the dtype of A; its batch."""
     v = matrices(name, A)
     lower = choice(name, "UPLO", UPLO.upper() if isinstance(UPLO, str) else UPLO, ("L", "U")) == "L"
-    x, lead = batch_of(widened(v if lower else v.mH))
+    x, lead = batch_of(widened(v if lower else adjoint(v)))
     return x, v.dtype, lead
-
-
-def kept(packed: Var) -> Var:
-    """Hold an array like a Var of the learner's, as long as its parts live: it is computed once."""
-    packed.node.holders += 1
-    return packed
-
-
-def quotient(x: Var, y: Var) -> Var:
-    """x / y, and 0 / 0 = 0: where nothing came in, nothing goes on."""
-    return x / y.where_not((x == 0) & (y == 0), 1)
-
-
-def skew(x: Var) -> Var:
-    """x - x^H without its diagonal, which would turn phases: what rotates vectors into each other."""
-    return (x - x.mH).where_not(eye(x.shape[-1], dtype="bool"), 0)
 
 
 def _packed(x: Var, many: int) -> Var:
@@ -295,4 +280,4 @@ def _packed(x: Var, many: int) -> Var:
 
 
 def _parts(packed: Var) -> tuple[Var, Var]:
-    return packed[:, 0].apply(REAL), packed[:, 2:].mT
+    return packed[:, 0].apply(REAL), matrix_transpose(packed[:, 2:])

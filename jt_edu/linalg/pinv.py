@@ -18,6 +18,7 @@ from jt_edu.base.dtypes import real_of
 from jt_edu.ir.meta_ops import Elementwise
 from jt_edu.linalg.eigh import eigh
 from jt_edu.linalg.matrices import matrices
+from jt_edu.linalg.spectral import adjoint
 from jt_edu.linalg.svd import svd
 from jt_edu.ops.arguments import one_of, yes_or_no
 from jt_edu.ops.compare import maximum
@@ -28,13 +29,13 @@ from jt_edu.variable.var import Var, as_var
 __all__ = ["pinv"]
 
 
-def _of_pinv(out: Var, dout: Var, adjoint: Var, found: Var) -> Var:  # noqa: ARG001
+def _of_pinv(out: Var, dout: Var, flipped: Var, found: Var) -> Var:  # noqa: ARG001
     """The gradient of A^H, which has the shape of A+."""
-    a, d = adjoint.mH, dout.mH
+    a, d = adjoint(flipped), adjoint(dout)
     k = matmul(d, out)
-    outer = matmul(k, out.mH)
-    inside = matmul(matmul(out.mH, out), d - matmul(k, a))
-    return (outer - matmul(out, k).mH - matmul(a, matmul(out, outer)) + inside).mH
+    outer = matmul(k, adjoint(out))
+    inside = matmul(matmul(adjoint(out), out), d - matmul(k, a))
+    return adjoint(outer - adjoint(matmul(out, k)) - matmul(a, matmul(out, outer)) + inside)
 
 
 PINV = Elementwise("pinv", "{1}", gradients=(_of_pinv, None))
@@ -66,14 +67,15 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
     found = matrices("pinv", A, square=symmetric)
     x = widened(found)
     if symmetric:
-        s, u = eigh(x.detach())
-        vh = u.mH
+        s, u = eigh(x)
+        v = u
     else:
-        u, s, vh = svd(x.detach(), full_matrices=False)
-    size = s.abs()
+        u, s, vh = svd(x, full_matrices=False)
+        v = adjoint(vh)
+    size: Var = s.abs()
     big = size > _tolerance(found, size, atol, one_of("pinv", rcond=rcond, rtol=rtol))
-    answer = matmul(vh.mH * (1 / s.where_not(~big, 1)).keep_where(big)[..., None, :], u.mH)
-    return x.mH.apply(PINV, answer).cast(found.dtype)
+    answer = matmul(v * (1 / s.where_not(~big, 1)).keep_where(big)[..., None, :], adjoint(u))
+    return adjoint(x).apply(PINV, answer).cast(found.dtype)
 
 
 def _tolerance(A: Var, size: Var, atol: Any, rtol: Any) -> Var:

@@ -24,11 +24,12 @@ from typing import Any, NamedTuple
 from jt_edu.base.dtypes import DType, real_of
 from jt_edu.ir.node import Shape
 from jt_edu.ir.scalar_ops import IMAG, REAL
-from jt_edu.linalg.eigh import kept, quotient, skew
 from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, matrices
+from jt_edu.linalg.spectral import adjoint, kept, quotient, skew
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.matmul import matmul
+from jt_edu.ops.transpose import matrix_transpose
 from jt_edu.variable.var import Var
 
 __all__ = ["svd", "svdvals"]
@@ -246,13 +247,13 @@ def _of_svd(out: Var, dout: Var, x: Var, bidiagonal: Var) -> Var:  # noqa: ARG00
         du, _, dvh = _parts(dout, m, n)
         du = du[:, :, :n]
         gap = (s[:, None] - s[:, :, None]) * (s[:, None] + s[:, :, None])
-        left, right = skew(matmul(u.mH, du)), skew(matmul(vh, dvh.mH))
+        left, right = skew(matmul(adjoint(u), du)), skew(matmul(vh, adjoint(dvh)))
         turned = turned + matmul(u, quotient(left, gap) * s[:, None] + quotient(right, gap) * s[:, :, None])
         if x.dtype.kind == "c":
             turned = turned + u * (quotient((u.conj() * du).sum(1).apply(IMAG), s) * 1j)[:, None]
         if m > n:
             away = quotient(du, s[:, None])
-            turned = turned + away - matmul(u, matmul(u.mH, away))
+            turned = turned + away - matmul(u, matmul(adjoint(u), away))
     return matmul(turned, vh)
 
 
@@ -283,14 +284,14 @@ def svd(A: Any, full_matrices: bool = True) -> SVDResult:
     Example:
         >>> u, s, vh = svd(array([[3.0, 0.0], [4.0, 5.0], [0.0, 0.0]]), full_matrices=False)
         >>> (s**2).numpy().round(3), (u * s @ vh).numpy().round(3)
-        (array([45.,  5.], dtype=float32), array([[ 3.,  0.],
-               [ 4.,  5.],
-               [ 0.,  0.]], dtype=float32))
+        (array([45.,  5.], dtype=float32), array([[3., 0.],
+               [4., 5.],
+               [0., 0.]], dtype=float32))
     """
     x, wide, dtype, lead = _tall("svd", A)
     _, m, n = x.shape
     u, s, vh = _parts(kept(_packed(x, m if yes_or_no("svd", "full_matrices", full_matrices) else n)), m, n)
-    u, vh = (vh.mH, u.mH) if wide else (u, vh)
+    u, vh = (adjoint(vh), adjoint(u)) if wide else (u, vh)
     u, vh = (v.reshape(*lead, *v.shape[1:]).cast(dtype) for v in (u, vh))
     return SVDResult(u, s.reshape(*lead, n).cast(real_of(dtype)), vh)
 
@@ -318,7 +319,7 @@ def _tall(name: str, A: Any) -> tuple[Var, bool, DType, Shape]:
     """A batch of A, or of its adjoint if A is wide; whether it is; the dtype of A; its batch."""
     v = matrices(name, A, square=False)
     wide = v.shape[-2] < v.shape[-1]
-    x, lead = batch_of(widened(v.mH if wide else v))
+    x, lead = batch_of(widened(adjoint(v) if wide else v))
     return x, wide, v.dtype, lead
 
 
@@ -331,5 +332,5 @@ def _packed(x: Var, many: int | None) -> Var:
 
 def _parts(packed: Var, m: int, n: int) -> tuple[Var, Var, Var]:
     b, start = len(packed), 2 * n + n * n
-    u = packed[:, start:].reshape(b, (packed.shape[1] - start) // max(m, 1), m).mT
-    return u, packed[:, :n].apply(REAL), packed[:, 2 * n : start].reshape(b, n, n)
+    u = packed[:, start:].reshape(b, (packed.shape[1] - start) // max(m, 1), m)
+    return matrix_transpose(u), packed[:, :n].apply(REAL), packed[:, 2 * n : start].reshape(b, n, n)

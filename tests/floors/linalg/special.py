@@ -1,4 +1,4 @@
-"""Matrices that are hard for spectral methods, and how answers are compared: for the tests of eigh, svd, eig and pinv."""
+"""Matrices that are hard for spectral methods, and how answers are compared: for tests of eigh, svd, eig, pinv."""
 
 import numpy as np
 

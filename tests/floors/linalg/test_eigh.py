@@ -7,6 +7,8 @@ import jt_edu as jt
 from jt_edu.linalg.eigh import eigh, eigvalsh
 from tests.floors.linalg.special import adjoint, close, hard, hermitian, same_as_differences, same_derivatives, some
 
+SIZES = [("float64", 1e300), ("float64", 1e-300), ("float32", 1e37), ("float32", 1e-37)]
+
 
 def holds(a, w, v, times=40.0):
     """A = V diag(w) V^H, V^H V = 1, and w rises to what NumPy finds."""
@@ -50,9 +52,7 @@ def test_a_large_matrix_and_many_small_ones_are_compiled_once():
         holds(a, w.numpy(), v.numpy())
 
 
-@pytest.mark.parametrize(
-    ("dtype", "size"), [("float64", 1e300), ("float64", 1e-300), ("float32", 1e37), ("float32", 1e-37)]
-)
+@pytest.mark.parametrize(("dtype", "size"), SIZES)
 def test_very_large_and_very_small_numbers_are_no_trouble(dtype, size):
     a = (hermitian(6, 6) * size).astype(dtype)
 

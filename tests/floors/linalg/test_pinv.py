@@ -46,7 +46,7 @@ def test_what_is_below_a_tolerance_counts_as_0(torch):
 
 
 def test_two_words_for_one_tolerance_are_one_too_many():
-    with pytest.raises(jt.ArgumentError, match="rcond=0.1, rtol=0.2"):
+    with pytest.raises(jt.ArgumentError, match=r"rcond=0\.1, rtol=0\.2"):
         pinv(jt.ones((2, 2)), rcond=0.1, rtol=0.2)
 
 

@@ -7,6 +7,8 @@ import jt_edu as jt
 from jt_edu.linalg.svd import svd, svdvals
 from tests.floors.linalg.special import adjoint, close, hard, same_as_differences, same_derivatives, some
 
+SIZES = [("float64", 1e300), ("float64", 1e-300), ("float32", 1e37), ("float32", 1e-37)]
+
 
 def holds(a, u, s, vh, times=40.0):
     """A = U diag(S) Vh, U^H U = 1, Vh Vh^H = 1, and S falls to what NumPy finds."""
@@ -54,9 +56,7 @@ def test_a_large_matrix_and_many_small_ones_are_compiled_once():
         holds(a, *(part.numpy() for part in svd(jt.array(a))))
 
 
-@pytest.mark.parametrize(
-    ("dtype", "size"), [("float64", 1e300), ("float64", 1e-300), ("float32", 1e37), ("float32", 1e-37)]
-)
+@pytest.mark.parametrize(("dtype", "size"), SIZES)
 def test_very_large_and_very_small_numbers_are_no_trouble(dtype, size):
     a = (some(5, 4) * size).astype(dtype)
 

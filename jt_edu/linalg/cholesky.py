@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, halves, matrices, of_batch
+from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.linalg.triangular import solve_triangular, substituted
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.create import zeros
@@ -23,6 +23,8 @@ from jt_edu.ops.diagonal import tril
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.reduce import sum
 from jt_edu.variable.var import Var
+
+__all__ = ["cholesky", "cholesky_ex", "cholesky_solve"]
 
 TEXT = """
 from jt_edu.backends.mathlib.minus_product import minus_abh
@@ -126,7 +128,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> C
     n = x.shape[1]
     if yes_or_no("cholesky_ex", "check_errors", check_errors):
         return CholeskyEx(cholesky(a, upper=above), zeros(lead, "int32"))
-    both = of_batch(TRIED, x, n + 1, n)
+    both = kept(of_batch(TRIED, x, n + 1, n))
     factor = both[:, :n].reshape(a.shape)
     info = sum(both[:, n, :1].detach().real, -1)  # of a matrix without rows there is none
     return CholeskyEx(factor.mH if above else factor, info.cast("int32").reshape(lead))

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 
 from jt_edu.linalg.lu import factored
 from jt_edu.linalg.lu_kernel import ADJUGATE
-from jt_edu.linalg.matrices import batch_of, by_dtype, halves, matrices, of_batch
+from jt_edu.linalg.matrices import batch_of, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.linalg.solve import inv
 from jt_edu.ops.complex import complex
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.reduce import sum
 from jt_edu.variable.var import Var
+
+__all__ = ["det", "logdet", "slogdet"]
 
 PRODUCT = """
 def kernel(lo, hi, lu, x, out):
@@ -112,7 +114,7 @@ def slogdet(A: Any) -> SignLogDet:
         SignLogDet(sign=jt.Var(-1., dtype=float32), logabsdet=jt.Var(0., dtype=float32))
     """
     x, lead = batch_of(matrices("slogdet", A))
-    both = LOG(factored(x).detach(), x, shape=(len(x), 2), dtype=x.dtype, span=len(x))
+    both = kept(LOG(factored(x).detach(), x, shape=(len(x), 2), dtype=x.dtype, span=len(x)))
     size = both[:, 1].real
     return SignLogDet(both[:, 0].reshape(lead), size.reshape(lead))
 

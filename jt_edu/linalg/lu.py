@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from jt_edu.ir.builders import broadcast_shape
 from jt_edu.linalg.lu_kernel import FACTORS
-from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, halves, matrices, of_batch
+from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.linalg.triangular import solve_triangular, substituted
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.concat import concat
@@ -27,6 +27,8 @@ from jt_edu.ops.diagonal import tril, triu
 from jt_edu.ops.index import gather
 from jt_edu.ops.matmul import matmul
 from jt_edu.variable.var import Var, as_var
+
+__all__ = ["lu", "lu_factor", "lu_solve"]
 
 ORDER = """
 def kernel(lo, hi, x, out):
@@ -126,7 +128,7 @@ def lu_factor(A: Any) -> LUFactor:
     a = matrices("lu_factor", A, square=False)
     x, lead = batch_of(a)
     _, m, n = x.shape
-    packed, k = factored(x), min(m, n)
+    packed, k = kept(factored(x)), min(m, n)
     return LUFactor(packed[:, :m].reshape(a.shape), pivots_of(packed, k).reshape(*lead, k))
 
 

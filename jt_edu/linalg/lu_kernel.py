@@ -75,7 +75,7 @@ _SOLVED = """
                     row[c] /= a[i, i]
 """
 _SCALED = """
-        det = a[0, 0] * 0 + 1
+        det = {dtype}(1)
         for i in range(m):
             det *= a[i, i] if a[m, i] == i else -a[i, i]
         for i in range(m):
@@ -83,11 +83,11 @@ _SCALED = """
             for c in range(m):
                 row[c] *= det
 """
-_SINGULAR = 'raise LinAlgError("{} needs a matrix that has an inverse", "a singular one", "jt.linalg.pinv or lstsq")'
+SINGULAR = 'raise LinAlgError("{} needs a matrix that has an inverse", "a singular one", "jt.linalg.pinv or lstsq")'
 _TINY = """largest = abs(a[0, 0])
                     for j in range(m):
                         largest = max(largest, abs(a[j, j]))
-                    a[i, i] = 1e-12 * largest if largest > 0 else 1"""
+                    a[i, i] = {eps} * largest if largest > 0 else 1"""
 
 FACTORS = _ELIMINATED
 ADJUGATE = _ELIMINATED + _SOLVED.replace("{singular}", _TINY) + _SCALED
@@ -95,4 +95,4 @@ ADJUGATE = _ELIMINATED + _SOLVED.replace("{singular}", _TINY) + _SCALED
 
 def solving(name: str) -> str:
     """The text that solves [A | B] where B stands, and raises LinAlgError in the name of a function."""
-    return RAISES + (_ELIMINATED + _SOLVED).replace("{singular}", _SINGULAR.format(name))
+    return RAISES + (_ELIMINATED + _SOLVED).replace("{singular}", SINGULAR.format(name))

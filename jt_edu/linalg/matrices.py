@@ -2,7 +2,8 @@
 
     (..., n, m)  ->  (batch, n, m)    a kernel goes through a batch; its pieces of work are whole matrices
 
-Such a kernel is text, one for each dtype, with `{dtype}` and `{real}` in place of NumPy's names. Where the answer has
+Such a kernel is text, one for each dtype, with `{dtype}` and `{real}` in place of NumPy's names, and `{eps}` for the
+distance from 1 to the next number. Where the answer has
 several parts (values and vectors, a factor and its row swaps), they lie side by side in one array, and are cut apart
 outside. A kernel that finds that there is no answer raises LinAlgError: the learner's line is added on the way.
 
@@ -16,11 +17,13 @@ from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from typing import Any, TypeVar
 
+import numpy as np
+
 from jt_edu.base.dtypes import DType, float32, promote, real_of
 from jt_edu.base.errors import ShapeError
 from jt_edu.ir.builders import broadcast_shape
 from jt_edu.ir.meta_ops import Rule
-from jt_edu.ir.node import Shape
+from jt_edu.ir.node import OFTEN, Shape
 from jt_edu.ops.concat import concat
 from jt_edu.ops.custom_kernel import kernel
 from jt_edu.ops.dtype_rules import as_floats, widened
@@ -61,7 +64,8 @@ def by_dtype(name: str, text: str, gradient: Sequence[Rule | None] = (), weight:
 
     @cache
     def made(dtype: DType) -> Callable[..., Var]:
-        words = {"dtype": f"np.{dtype}", "real": f"np.{real_of(dtype)}"}
+        real = real_of(dtype)
+        words = {"dtype": f"np.{dtype}", "real": f"np.{real}", "eps": str(np.finfo(real).eps)}
         filled = text
         for word, meaning in words.items():
             filled = filled.replace("{" + word + "}", meaning)
@@ -76,6 +80,12 @@ def by_dtype(name: str, text: str, gradient: Sequence[Rule | None] = (), weight:
 def of_batch(op: Callable[..., Var], x: Var, *shape: int) -> Var:
     """What a kernel answers for each matrix of a batch: an array of `shape`, with the dtype of x."""
     return op(x, shape=(len(x), *shape), dtype=x.dtype, span=len(x))
+
+
+def kept(x: Var) -> Var:
+    """What several answers are cut from: it stays as long as they do, and is computed once."""
+    x.node.runs = OFTEN
+    return x
 
 
 def halves(function: Function) -> Function:

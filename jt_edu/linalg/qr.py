@@ -27,13 +27,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from jt_edu.base.errors import GradientError
-from jt_edu.linalg.matrices import batch_of, by_dtype, halves, matrices, of_batch
+from jt_edu.linalg.matrices import batch_of, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.linalg.triangular import substituted
 from jt_edu.ops.arguments import choice
 from jt_edu.ops.concat import concat
 from jt_edu.ops.diagonal import diag_embed, diagonal, triu
 from jt_edu.ops.matmul import matmul
 from jt_edu.variable.var import Var
+
+__all__ = ["qr"]
 
 MOST = 32  # mirrors in a block
 _BLOCK = """
@@ -173,7 +175,7 @@ def qr(A: Any, mode: str = "reduced") -> QR:
     word, (x, lead) = choice("qr", "mode", mode, ("reduced", "complete", "r")), batch_of(matrices("qr", A, False))
     m, n = x.shape[1:]
     rows = m if word == "complete" else min(m, n)
-    both = _both(x, rows)
+    both = kept(_both(x, rows))
     q, r = both[:, :m, :rows], both[:, :rows, rows : rows + n]
     return QR(x.new_zeros(0) if word == "r" else q.reshape(*lead, m, rows), r.reshape(*lead, rows, n))
 

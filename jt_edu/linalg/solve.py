@@ -12,17 +12,22 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from jt_edu.base.errors import ShapeError
+from jt_edu.ir.node import Shape
+from jt_edu.linalg import small_systems
 from jt_edu.linalg.lu_kernel import solving
-from jt_edu.linalg.matrices import batch_of, beside, by_dtype, halves, matrices, of_batch
+from jt_edu.linalg.matrices import batch_of, beside, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.ops.arguments import listed_axes, whole, yes_or_no
 from jt_edu.ops.concat import concat
-from jt_edu.ops.create import index
+from jt_edu.ops.create import index, zeros
 from jt_edu.ops.diagonal import diagonal
 from jt_edu.ops.dtype_rules import as_floats
 from jt_edu.ops.matmul import matmul
-from jt_edu.ops.reduce import min
+from jt_edu.ops.reduce import min, sum
 from jt_edu.ops.transpose import moveaxis
+from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
+
+__all__ = ["inv", "inv_ex", "solve", "solve_ex", "tensorinv", "tensorsolve"]
 
 
 class SolveEx(NamedTuple):
@@ -41,20 +46,30 @@ class InvEx(NamedTuple):
 
 def _of_solve(out: Var, dout: Var, x: Var) -> Var:
     """[-dB X^H | dB]."""
-    n = x.shape[1]
-    db = solve(x[:, :, :n].mH, dout[:, :n, n:])
-    return concat([-matmul(db, out[:, :n, n:].mH), db], -1)
+    db = solve(x[:, :, : x.shape[1]].mH, dout)
+    return concat([-matmul(db, out.mH), db], -1)
 
 
 def _of_inv(out: Var, dout: Var, x: Var) -> Var:
     """-X^H dX X^H."""
-    n = x.shape[1]
-    turned = out[:, :n, n:].mH
-    return -matmul(turned, matmul(dout[:, :n, n:], turned))
+    return -matmul(out.mH, matmul(dout, out.mH))
 
 
-SOLVE, INV = by_dtype("solve", solving("solve"), (_of_solve,)), by_dtype("inv", solving("inv"), (_of_inv,))
-SOLVE_EX, INV_EX = by_dtype("solve_ex", solving(""), (_of_solve,)), by_dtype("inv_ex", solving(""), (_of_inv,))
+def _op(name: str, rule: Callable[..., Var], raising: bool = True) -> Callable[..., Var]:
+    """The kernel that answers [L U | X], with a rule for X."""
+
+    def gradient(out: Var, dout: Var, x: Var) -> Var:
+        n = x.shape[1]
+        return rule(out[:, :n, n:], dout[:, :n, n:], x)
+
+    return by_dtype(name, solving(name if raising else ""), (gradient,))
+
+
+OPS = {
+    "solve": _op("solve", _of_solve), "solve_ex": _op("solve_ex", _of_solve, False),
+    "inv": _op("inv", _of_inv), "inv_ex": _op("inv_ex", _of_inv, False),
+}  # fmt: skip
+SMALL = {"solve": small_systems.solver("solve", _of_solve), "inv": small_systems.solver("inv", _of_inv)}
 
 
 @halves
@@ -73,7 +88,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Var:
         >>> solve(array([[2.0, 0.0], [1.0, 4.0]]), array([2.0, 9.0])).tolist()
         [1.0, 2.0]
     """
-    return _solved("solve", SOLVE, A, B, left)[0]
+    return _solved("solve", A, B, yes_or_no("solve", "left", left))
 
 
 @halves
@@ -90,16 +105,23 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
         >>> solve_ex(ones((2, 2)), ones(2)).info.item()
         2
     """
-    return SolveEx(*_solved("solve_ex", _raising(SOLVE, SOLVE_EX, check_errors), A, B, left))
+    first = yes_or_no("solve_ex", "left", left)
+    if yes_or_no("solve_ex", "check_errors", check_errors):
+        return SolveEx(solve(A, B, left=first), zeros(as_var(A).shape[:-2], "int32"))
+    x, r, lead, finish = _system("solve_ex", A, B, first)
+    answer, info = _noted("solve_ex", x, r)
+    return SolveEx(finish(answer), info.reshape(lead))
 
 
-def _raising(op: Callable[..., Var], other: Callable[..., Var], check_errors: Any) -> Callable[..., Var]:
-    return op if yes_or_no("solve_ex", "check_errors", check_errors) else other
+@template
+def _solved(name: str, A: Any, B: Any, first: bool) -> Var:
+    x, r, _, finish = _system(name, A, B, first)
+    return finish(_answer(name, x, r))
 
 
-def _solved(name: str, op: Callable[..., Var], A: Any, B: Any, left: Any) -> tuple[Var, Var]:
-    """X, and the first pivot of each matrix that is 0."""
-    a, b, first = matrices(name, A), as_floats(as_var(B)), yes_or_no(name, "left", left)
+def _system(name: str, A: Any, B: Any, first: bool) -> tuple[Var, int, Shape, Callable[[Var], Var]]:
+    """[A | B], the columns of B, the lengths of the batch, and what makes the answer of a batch of X."""
+    a, b = matrices(name, A), as_floats(as_var(B))
     vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and a.shape[:-1] == b.shape)
     columns = b[..., None] if vector else b if first or b.ndim < 2 else b.mT
     if b.ndim == 0 or a.shape[-1] != columns.shape[-2] or (vector and not first):
@@ -107,20 +129,28 @@ def _solved(name: str, op: Callable[..., Var], A: Any, B: Any, left: Any) -> tup
         raise ShapeError(asked, f"shapes {a.shape} and {b.shape}")
     x, lead = beside(name, a if first else a.mT, columns)
     n, r = columns.shape[-2:]
-    both = of_batch(op, x, n + 1, n + r)
-    answer = both[:, :n, n:].reshape(*lead, n, r)
-    answer = answer[..., 0] if vector else answer if first else answer.mT
-    return answer, _first_zero(both[:, :n, :n]).reshape(lead)
+
+    def finish(answer: Var) -> Var:
+        found = answer.reshape(*lead, n, r)
+        return found[..., 0] if vector else found if first else found.mT
+
+    return x, r, lead, finish
 
 
-def _first_zero(lu: Var) -> Var:
-    """The number, from 1, of the first pivot that is 0; 0 where none is."""
-    n = lu.shape[-1]
-    pivots = diagonal(lu.detach(), 0, -2, -1)
-    if n == 0:
-        return pivots.real.sum(-1).cast("int32")
-    first = min((index(pivots.shape, 1) + 1).where_not(pivots != 0, n + 1), -1)
-    return (first % (n + 1)).cast("int32")
+def _answer(name: str, x: Var, r: int) -> Var:
+    """X, of the system [A | B] or of A alone."""
+    n = x.shape[1]
+    return SMALL[name](x, r) if small_systems.suits(x) else of_batch(OPS[name], x, n + 1, n + r)[:, :n, n:]
+
+
+def _noted(name: str, x: Var, r: int) -> tuple[Var, Var]:
+    """X, and the number, from 1, of the first pivot that is 0; 0 where none is."""
+    n = x.shape[1]
+    both = kept(of_batch(OPS[name], x, n + 1, n + r))
+    pivots = diagonal(both[:, :n, :n].detach(), 0, 1, 2)
+    numbers = (index(pivots.shape, 1) + 1).where_not(pivots != 0, n + 1)
+    info = min(numbers, -1) % (n + 1) if n else sum(numbers, -1)
+    return both[:, :n, n:], info.cast("int32")
 
 
 @halves
@@ -137,7 +167,13 @@ def inv(A: Any) -> Var:
         >>> inv(array([[1.0, 2.0], [0.0, 4.0]])).tolist()
         [[1.0, -0.5], [0.0, 0.25]]
     """
-    return _inverse("inv", INV, A)[0]
+    return _inverted(A)
+
+
+@template
+def _inverted(A: Any) -> Var:
+    a = matrices("inv", A)
+    return _answer("inv", batch_of(a)[0], a.shape[-1]).reshape(a.shape)
 
 
 @halves
@@ -152,15 +188,11 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> InvEx:
         >>> inv_ex(array([[1.0, 2.0], [2.0, 4.0]])).info.item()
         2
     """
-    return InvEx(*_inverse("inv_ex", _raising(INV, INV_EX, check_errors), A))
-
-
-def _inverse(name: str, op: Callable[..., Var], A: Any) -> tuple[Var, Var]:
-    a = matrices(name, A)
-    x, lead = batch_of(a)
-    n = x.shape[1]
-    both = of_batch(op, x, n + 1, 2 * n)
-    return both[:, :n, n:].reshape(a.shape), _first_zero(both[:, :n, :n]).reshape(lead)
+    a = matrices("inv_ex", A)
+    if yes_or_no("inv_ex", "check_errors", check_errors):
+        return InvEx(inv(a), zeros(a.shape[:-2], "int32"))
+    answer, info = _noted("inv_ex", batch_of(a)[0], a.shape[-1])
+    return InvEx(answer.reshape(a.shape), info.reshape(a.shape[:-2]))
 
 
 def tensorinv(A: Any, ind: int = 2) -> Var:

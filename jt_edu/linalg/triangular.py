@@ -23,6 +23,8 @@ from jt_edu.ops.matmul import matmul
 from jt_edu.ops.transpose import flip
 from jt_edu.variable.var import Var
 
+__all__ = ["solve_triangular"]
+
 TEXT = """
 from jt_edu.backends.mathlib.minus_product import minus_ab
 def kernel(lo, hi, x, out):

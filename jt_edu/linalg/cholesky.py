@@ -62,7 +62,8 @@ _REFUSED = (
     '"jt.linalg.cholesky_ex, which says where")'
 )
 _NOTED = """if a[n, 0] == 0:
-                        a[n, 0] = j + 1"""
+                        a[n, 0] = j + 1
+                    pivot = {real}(np.nan)"""
 
 
 class CholeskyEx(NamedTuple):

@@ -55,7 +55,7 @@ class SignLogDet(NamedTuple):
     logabsdet: Var
 
 
-def _of_det(out: Var, dout: Var, lu: Var, x: Var) -> Var:
+def _of_det(_: Var, dout: Var, _lu: Var, x: Var) -> Var:
     return dout[:, None, None] * _adjugate(x).mH
 
 
@@ -66,7 +66,7 @@ def _of_adjugate(out: Var, dout: Var, x: Var) -> Var:
     return sum(given * inverse.conj(), (1, 2), True) * adjoint - matmul(matmul(adjoint, given), inverse.mH)
 
 
-def _of_logarithm(out: Var, dout: Var, lu: Var, x: Var) -> Var:
+def _of_logarithm(out: Var, dout: Var, _: Var, x: Var) -> Var:
     """dlog A^-H; the sign of a complex matrix turns as the imaginary part of the logarithm says."""
     scale = dout[:, 1]
     if x.dtype.kind == "c":

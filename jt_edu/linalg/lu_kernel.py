@@ -83,16 +83,17 @@ _SCALED = """
             for c in range(m):
                 row[c] *= det
 """
-SINGULAR = 'raise LinAlgError("{} needs a matrix that has an inverse", "a singular one", "jt.linalg.pinv or lstsq")'
-_TINY = """largest = abs(a[0, 0])
+SINGULAR = (
+    'raise LinAlgError("solve and inv need matrices that have an inverse", "a singular one", '
+    "\"lstsq with driver='gelsd', or pinv\")"
+)
+_TINY = """largest = {real}(0)
                     for j in range(m):
-                        largest = max(largest, abs(a[j, j]))
-                    a[i, i] = {eps} * largest if largest > 0 else 1"""
+                        for c in range(m):
+                            largest = max(largest, abs(given[j, c]))
+                    a[i, i] = {eps} * (largest if largest > 0 else 1)"""
 
 FACTORS = _ELIMINATED
+SOLVED = RAISES + _ELIMINATED + _SOLVED.replace("{singular}", SINGULAR)
+TRIED = _ELIMINATED + _SOLVED.replace("{singular}", "pass")
 ADJUGATE = _ELIMINATED + _SOLVED.replace("{singular}", _TINY) + _SCALED
-
-
-def solving(name: str) -> str:
-    """The text that solves [A | B] where B stands, and raises LinAlgError in the name of a function."""
-    return RAISES + (_ELIMINATED + _SOLVED).replace("{singular}", SINGULAR.format(name))

@@ -71,7 +71,7 @@ def kernel(lo, hi, x, out):
 """
 
 
-def _gradient(out: Var, dout: Var, x: Var) -> Var:
+def _gradient(_: Var, dout: Var, x: Var) -> Var:
     """The derivative of exp(A^H) in the direction that comes in."""
     n, adjoint = x.shape[1], x.mH
     given = dout[:, :n]

@@ -1,10 +1,10 @@
 """Norms of matrices: how far a matrix stretches, and what follows from that.
 
-    norm            of vectors or of matrices, as the arguments say
-    vector_norm     (sum |x|**p)**(1/p), of all numbers or along axes
-    matrix_norm     of the last two axes: of all numbers ("fro"), of rows or columns (inf, 1), of singular values (2, "nuc")
-    cond            how much larger an error of B can be in the X of A X = B
-    matrix_rank     how many singular values are not 0
+norm            of vectors or of matrices, as the arguments say
+vector_norm     (sum |x|**p)**(1/p), of all numbers or along axes
+matrix_norm     of the last two axes: of all numbers ("fro"), of rows or columns (inf, 1), of singular values (2, "nuc")
+cond            how much larger an error of B can be in the X of A X = B
+matrix_rank     how many singular values are not 0
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from jt_edu.linalg.solve import inv_ex
 from jt_edu.linalg.svd import svdvals
 from jt_edu.ops import reduce
 from jt_edu.ops.arguments import choice, listed_axes, same_words, yes_or_no
+from jt_edu.ops.compare import maximum
 from jt_edu.ops.diagonal import tril
 from jt_edu.ops.dtype_rules import as_floats
-from jt_edu.ops.compare import maximum
 from jt_edu.ops.transpose import moveaxis
 from jt_edu.variable.var import Var, as_var
 

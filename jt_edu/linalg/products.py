@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu.base.errors import ShapeError
-from jt_edu.linalg.matrices import matrices
 from jt_edu.linalg.solve import inv
 from jt_edu.ops import diagonal as _diagonal
 from jt_edu.ops import matmul as _matmul

@@ -135,7 +135,7 @@ class QR(NamedTuple):
     R: Var
 
 
-def _gradient(out: Var, dout: Var, mirrors: Var, a: Var) -> Var:
+def _gradient(out: Var, dout: Var, _: Var, a: Var) -> Var:
     """(dQ + Q S) R^-H, where the triangle of dR R^H - Q^H dQ on and above the diagonal makes S its own adjoint."""
     _, m, n = a.shape
     k = min(m, n)

@@ -11,7 +11,6 @@ nan, which is no pivot that is 0, so that nobody complains of matrices that are 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from jt_edu.linalg.lu_kernel import SINGULAR
 from jt_edu.linalg.matrices import RAISES, by_dtype
@@ -20,8 +19,8 @@ from jt_edu.ops.transpose import permute
 from jt_edu.variable.var import Var
 
 LANES = 64  # matrices at once
-MOST = 16  # rows; larger matrices have rows that are long enough
-FEWEST = 16  # matrices
+MOST = 12  # rows; larger matrices have rows that are long enough
+FEWEST = 128  # matrices
 TEXT = """
 def kernel(lo, hi, x, out):
     n, wide, w, lanes = x.shape[1], x.shape[2], out.shape[2], x.shape[3]
@@ -76,7 +75,7 @@ def kernel(lo, hi, x, out):
 
 
 def solver(name: str, rule: Callable[..., Var]) -> Callable[[Var, int], Var]:
-    """A function (batch, n, w) -> (batch, n, r): [A | B] solved in the name of another, or [A] inverted.
+    """A function (batch, n, w) -> (batch, n, r): [A | B] solved, or [A] inverted.
 
     `rule` is its gradient, of matrices one by one: (X, dX, [A | B]) -> d[A | B].
     """
@@ -86,7 +85,7 @@ def solver(name: str, rule: Callable[..., Var]) -> Callable[[Var, int], Var]:
         answer, given = (_one_by_one(v[:, :n, n:]) for v in (out, dout))
         return _side_by_side(rule(answer, given, _one_by_one(x)))
 
-    op = by_dtype(name, RAISES + TEXT.replace("{singular}", SINGULAR.format(name)), (gradient,))
+    op = by_dtype(name, RAISES + TEXT.replace("{singular}", SINGULAR), (gradient,))
 
     def solve(x: Var, r: int) -> Var:
         n, tiles = x.shape[1], _side_by_side(x)

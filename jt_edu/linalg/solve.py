@@ -1,8 +1,8 @@
 """Solve: X with A X = B, and the inverse, which is X where B is the identity. By LU with exchanged rows: `lu_kernel`.
 
-    solve, tensorsolve      A X = B          dB = A^-H dX      dA = -dB X^H
-    inv, tensorinv          A X = I          dA = -X^H dX X^H
-    solve_ex, inv_ex        the same, and whether there is an answer, instead of an error
+solve, tensorsolve      A X = B          dB = A^-H dX      dA = -dB X^H
+inv, tensorinv          A X = I          dA = -X^H dX X^H
+solve_ex, inv_ex        the same, and whether there is an answer, instead of an error
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from jt_edu.base.errors import ShapeError
 from jt_edu.ir.node import Shape
 from jt_edu.linalg import small_systems
-from jt_edu.linalg.lu_kernel import solving
+from jt_edu.linalg.lu_kernel import SOLVED, TRIED
 from jt_edu.linalg.matrices import batch_of, beside, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.ops.arguments import listed_axes, whole, yes_or_no
 from jt_edu.ops.concat import concat
@@ -50,24 +50,24 @@ def _of_solve(out: Var, dout: Var, x: Var) -> Var:
     return concat([-matmul(db, out.mH), db], -1)
 
 
-def _of_inv(out: Var, dout: Var, x: Var) -> Var:
+def _of_inv(out: Var, dout: Var, _: Var) -> Var:
     """-X^H dX X^H."""
     return -matmul(out.mH, matmul(dout, out.mH))
 
 
-def _op(name: str, rule: Callable[..., Var], raising: bool = True) -> Callable[..., Var]:
+def _op(name: str, text: str, rule: Callable[..., Var]) -> Callable[..., Var]:
     """The kernel that answers [L U | X], with a rule for X."""
 
     def gradient(out: Var, dout: Var, x: Var) -> Var:
         n = x.shape[1]
         return rule(out[:, :n, n:], dout[:, :n, n:], x)
 
-    return by_dtype(name, solving(name if raising else ""), (gradient,))
+    return by_dtype(name, text, (gradient,))
 
 
 OPS = {
-    "solve": _op("solve", _of_solve), "solve_ex": _op("solve_ex", _of_solve, False),
-    "inv": _op("inv", _of_inv), "inv_ex": _op("inv_ex", _of_inv, False),
+    "solve": _op("solve", SOLVED, _of_solve), "solve_ex": _op("solve_ex", TRIED, _of_solve),
+    "inv": _op("inv", SOLVED, _of_inv), "inv_ex": _op("inv_ex", TRIED, _of_inv),
 }  # fmt: skip
 SMALL = {"solve": small_systems.solver("solve", _of_solve), "inv": small_systems.solver("inv", _of_inv)}
 

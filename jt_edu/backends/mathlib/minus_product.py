@@ -1,4 +1,4 @@
-"""Minus product: how does a kernel subtract a product of matrices in place? That is most of the work of a factorisation.
+"""Minus product: how does a kernel subtract a product of matrices in place? Most work of a factorisation is that.
 
     minus_ab(a, b, out)     out -= a @ b
     minus_ahb(a, b, out)    out -= a.conj().T @ b
@@ -61,7 +61,9 @@ def _lowered(turned: int | None) -> Any:
         def apart(array: Any) -> Any:
             return whole(builder.sdiv(cgutils.unpack_tuple(builder, array.strides)[0], array.itemsize))
 
-        letters = [cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(8), ord("nc"[k == turned]))) for k in (0, 1)]
+        letters = [
+            cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(8), ord("nc"[k == turned]))) for k in (0, 1)
+        ]
         plus, minus = (cgutils.alloca_once_value(builder, context.get_constant(kinds[0].dtype, k)) for k in (1, -1))
         there = builder.and_(builder.icmp_signed(">", m, m.type(0)), builder.icmp_signed(">", n, n.type(0)))
         with builder.if_then(builder.and_(there, builder.icmp_signed(">", inner, inner.type(0)))):

@@ -149,9 +149,10 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _later["bool"] = "jt_edu.base.dtypes:bool_"  # not in __all__: `from jt_edu import *` hides no bool of Python's
     _later |= {name: f"jt_edu.{name}" for name in _migration.ROOMS.split()}
     _later |= {"transform": "jt_edu.data.transform", **_migration.JITTORS, **_migration.JITTORS_OWN}
+    _later |= _migration.MATRICES
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv"])[0]
-    _suggest(Var, "a Var", "x", {"jt": __all__}, _migration.JITTORS)
+    _suggest(Var, "a Var", "x", {"jt": __all__}, _migration.JITTORS | _migration.MATRICES)
     _checks["use_cuda"] = _migration.no_gpu
     _answer_numpy(globals())
     _answer_imports()

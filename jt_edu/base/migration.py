@@ -9,7 +9,6 @@ _HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers in
 _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
-    ("jt", "linalg"): "np.linalg and x.numpy(): gradients are not here yet, except of jt.norm, jt.matmul, jt.einsum",
     ("jt", "fft"): "np.fft and x.numpy(): gradients of it are not here yet",
     ("jt", "cuda"): _CPU,
     ("jt", "device"): _CPU,
@@ -39,20 +38,10 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "jit"): "jt.compile(step)",
     ("jt", "distributions"): "jt.normal, jt.uniform, jt.bernoulli or jt.multinomial, which draw",
     ("jt", "t"): "x.T",
-    ("jt", "det"): "np.linalg.det(x.numpy()), without gradients",
-    ("jt", "inv"): "np.linalg.inv(x.numpy()), without gradients",
     ("jt", "svd"): "np.linalg.svd(x.numpy()), without gradients",
-    ("jt", "inverse"): "np.linalg.inv(x.numpy()), without gradients",
     ("jt", "pinverse"): "np.linalg.pinv(x.numpy()), without gradients",
-    ("jt", "qr"): "np.linalg.qr(x.numpy()), without gradients",
-    ("jt", "slogdet"): "np.linalg.slogdet(x.numpy()), without gradients",
-    ("jt", "cholesky"): "np.linalg.cholesky(x.numpy()), without gradients",
-    ("jt", "solve"): "np.linalg.solve(x.numpy(), b.numpy()), without gradients",
-    ("jt", "lstsq"): "np.linalg.lstsq(x.numpy(), b.numpy()), without gradients",
     ("jt", "eigh"): "np.linalg.eigh(x.numpy()), without gradients",
     ("jt", "eig"): "np.linalg.eig(x.numpy()), without gradients",
-    ("jt", "matrix_rank"): "np.linalg.matrix_rank(x.numpy()), without gradients",
-    ("jt", "logdet"): "np.linalg.slogdet(x.numpy()), without gradients",
     ("jt", "ger"): "jt.outer",
     ("jt", "range"): "jt.arange, whose end is left out",
     ("jt", "version"): "jt.__version__",
@@ -114,13 +103,10 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("x", "type"): 'x.dtype, or x.astype("float32")',
     ("x", "new_tensor"): "jt.array(..., x.dtype)",
     ("x", "grad_fn"): "x.graph(), which shows what it was made from",
-    ("x", "inverse"): "np.linalg.inv(x.numpy()), without gradients",
     ("x", "is_leaf"): "x.graph(), which shows what it was made from",
     ("x", "retain_grad"): "jt.grad(loss, x), which any Var has",
     ("x", "pin_memory"): _CPU,
     ("x", "stop_fuse"): "with jt.flag_scope(fuse=False):",
-    ("x", "det"): "np.linalg.det(x.numpy()), without gradients",
-    ("x", "qr"): "np.linalg.qr(x.numpy()), without gradients",
     ("x", "svd"): "np.linalg.svd(x.numpy()), without gradients",
     ("x", "adjoint"): "x.transpose(-2, -1).conj()",
     ("x", "dist"): "(x - y).norm()",
@@ -177,8 +163,12 @@ _OF_JT = (
     "sync_all"
 )
 ROOMS = (  # loaded when asked for
-    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse"
+    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg"
 )
+_OF_MATRICES = (
+    "cholesky cholesky_solve det inv logdet lstsq lu lu_factor matrix_exp matrix_rank qr slogdet solve solve_triangular"
+)
+MATRICES = {name: f"jt_edu.linalg:{name}" for name in _OF_MATRICES.split()} | {"inverse": "jt_edu.linalg:inv"}
 JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
 _OF_SPARSE = "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor"
 JITTORS_OWN |= {name: f"jt_edu.sparse:{name}" for name in _OF_SPARSE.split()}

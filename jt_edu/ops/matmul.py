@@ -279,7 +279,8 @@ def matrix_power(x: Any, n: Any) -> Var:
         raise ShapeError("matrix_power takes square matrices", f"shape {base.shape}")
     times = whole("matrix_power", "n", n)
     if times < 0:
-        raise ArgumentError("matrix_power multiplies, and a negative power needs an inverse", f"power {times}")
+        asked = "matrix_power multiplies, and a negative power needs an inverse"
+        raise ArgumentError(asked, f"power {times}", "jt.linalg.matrix_power")
     if times == 0:
         return eye(base.shape[-1], dtype=base.dtype).stretched(base.shape)
     while times % 2 == 0:

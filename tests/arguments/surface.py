@@ -19,6 +19,7 @@ ROOMS = {
     "jt.nn.functional": jt.nn.functional,
     "jt.nn.init": jt.nn.init,
     "jt.nn.utils": jt.nn.utils,
+    "jt.linalg": jt.linalg,
     "jt.optim": jt.optim,
     "jt.lr_scheduler": jt.lr_scheduler,
     "jt.func": jt.func,

@@ -10,7 +10,6 @@ _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
     ("jt", "linalg"): "np.linalg and x.numpy(): gradients are not here yet, except of jt.norm, jt.matmul, jt.einsum",
-    ("jt", "fft"): "np.fft and x.numpy(): gradients of it are not here yet",
     ("jt", "jacobian"): "jt.stack([jt.grad(part, x) for part in y.flatten()])",
     ("jt", "hessian"): "jt.stack([jt.grad(part, x) for part in jt.grad(y, x).flatten()])",
     ("jt", "vmap"): "one more axis, which operators, jt.matmul and jt.einsum take: vmap itself is not here yet",
@@ -189,7 +188,7 @@ _OF_JT = (
     "number_of_hold_vars number_of_lived_ops number_of_lived_vars profile_scope reindex reindex_reduce start_grad "
     "sync_all"
 )
-ROOMS = "utils dataset misc pytorch_converter compiler compile_extern einops jittor_names"  # loaded when asked for
+ROOMS = "utils dataset misc pytorch_converter compiler compile_extern einops jittor_names fft"  # loaded when asked for
 JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
 
 

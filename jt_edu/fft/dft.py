@@ -2,8 +2,8 @@
 
     y[k] = scale * sum over j of  x[j] * exp(-2 pi i j k sign / n)        sign = 1: there, sign = -1: back
 
-Its matrix is symmetric, so the gradient (of complex numbers the conjugate one) is the same operator with the other sign,
-and there are derivatives of every order. `kernel.py` does the work, in the steps of `plans.py`, with waves by table.
+Its matrix is symmetric, so the gradient (of complex numbers the conjugate one) is the same operator with the other
+sign, and there are derivatives of every order. `kernel.py` does the work, in the steps of `plans.py`.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ def dft(x: Var, axis: int, sign: int, scale: float) -> Var:
     if 0 in x.shape:
         return x * scale
     n, inner = x.shape[axis], math.prod(x.shape[axis + 1 :])
-    if inner >= SIDE_BY_SIDE and n <= SHORT and plan(n).padded is None:
-        return _run(x.reshape(-1, n, inner), _direct(n), sign, scale).reshape(x.shape)
-    rows = as_rows(x, (axis,))
-    found = plan(n, len(rows))
-    if found.padded is not None:
-        return from_rows(_bluestein(rows, sign, scale), x.shape, axis)
-    return from_rows(_run(rows.reshape(-1, n, 1), found, sign, scale).reshape(-1, n), x.shape, axis)
+    found = plan(n, math.prod(x.shape) // n)
+    if inner > 1 and (inner < SIDE_BY_SIDE or n > SHORT or found.padded):
+        rows = as_rows(x, (axis,))
+        return from_rows(dft(rows, 1, sign, scale), x.shape, axis)
+    if found.padded:
+        return _bluestein(x, sign, scale)
+    found = _direct(n) if inner > 1 else found
+    return _run(x.reshape(-1, n, inner), found, sign, scale).reshape(x.shape)
 
 
 @cache
@@ -49,18 +50,19 @@ def _direct(n: int) -> Plan:
     return plan(n, radices=(*found.columns, *found.rows))
 
 
-def _bluestein(rows: Var, sign: int, scale: float) -> Var:
-    """A transform of any length, as a convolution with a chirp c[j] = exp(-pi i j^2 / n):
+def _bluestein(x: Var, sign: int, scale: float) -> Var:
+    """A transform of any length, as a convolution with a chirp.
 
-        j k = (j^2 + k^2 - (k - j)^2) / 2,   so   y[k] = c[k] * sum over j of  (x[j] * c[j]) * conj(c[k - j])
+        j k = (j^2 + k^2 - (k - j)^2) / 2                                 c[j] = exp(-pi i j^2 / n)
+        y[k] = c[k] * sum over j of  (x[j] * c[j]) * conj(c[k - j])
 
     Source: Bluestein 1970, "A Linear Filtering Approach to the Computation of Discrete Fourier Transform".
     """
-    n = rows.shape[1]
-    chirp, filter_ = (from_numpy(a) for a in _chirps(n, rows.dtype, sign))
-    m = filter_.shape[0]
-    waves = dft(pad(rows * chirp, (0, m - n)), 1, 1, 1.0) * filter_
-    return dft(waves, 1, -1, scale / m)[:, :n] * chirp
+    n = x.shape[-1]
+    chirp, around = (from_numpy(a) for a in _chirps(n, x.dtype, sign))
+    m = around.shape[0]
+    waves = dft(pad(x * chirp, (0, m - n)), x.ndim - 1, 1, 1.0) * around
+    return dft(waves, x.ndim - 1, -1, scale / m)[..., :n] * chirp
 
 
 @lru_cache(maxsize=64)
@@ -79,34 +81,33 @@ def _chirps(n: int, dtype: DType, sign: int) -> tuple[Numbers, Numbers]:
 def _run(x: Var, found: Plan, sign: int, scale: float) -> Var:
     outer, _, inner = x.shape
     span = outer * -(-inner // 16) if inner > 1 else outer if found.columns else -(-outer // 16)
-    layout, table = (from_numpy(a) for a in _tables(found, x.dtype, sign))
-    factor = from_numpy(np.array([scale], table.dtype.storage))
-    return _operator(x.dtype, found, sign, scale)(x, layout, table, factor, shape=x.shape, dtype=x.dtype, span=span)
+    layout, table = (from_numpy(a) for a in _tables(found, x.dtype, sign, scale))
+    return _operator(x.dtype, found, sign, scale)(x, layout, table, shape=x.shape, dtype=x.dtype, span=span)
 
 
 @lru_cache(maxsize=1 << 10)
 def _operator(dtype: DType, found: Plan, sign: int, scale: float) -> Callable[..., Var]:
     text = TEXT if dtype is complex64 else TEXT.replace("np.float32", "np.float64")
-    rules = (lambda out, dout, *inputs: _run(dout, found, -sign, scale), None, None, None)
+    rules = (lambda out, dout, *inputs: _run(dout, found, -sign, scale), None, None)
     return kernel("fft" if sign > 0 else "inverse fft", text, rules, weight=40)
 
 
 @lru_cache(maxsize=256)
-def _tables(found: Plan, dtype: DType, sign: int) -> tuple[Numbers, Numbers]:
-    """What the kernel is told: radices and where its waves begin; and the waves, as pairs of floats.
+def _tables(found: Plan, dtype: DType, sign: int, scale: float) -> tuple[Numbers, Numbers]:
+    """What the kernel is told: radices and where its waves begin; and the scale, and the waves as pairs of floats.
 
-        columns    waves of the stages, one after the other
-        rows       the same
-        waves      for each row i of the matrix  w[i * lane] for 16 lanes: real parts, then imaginary ones
-        corners    w[i * j] for every 16th column j, and each row i
+    columns    waves of the stages, one after the other
+    rows       the same
+    waves      for each row i of the matrix  w[i * lane] for 16 lanes: real parts, then imaginary ones
+    corners    w[i * j] for every 16th column j, and each row i
     """
     n1, n2 = math.prod(found.columns), math.prod(found.rows)
-    parts = [_stage_waves(found.columns), _stage_waves(found.rows)]
+    parts = [np.array([scale]), _stage_waves(found.columns), _stage_waves(found.rows)]
     if n1 > 1:
         i = np.arange(n1)
-        lanes = roots(found.n, np.outer(i, np.arange(16)))
-        parts += [np.stack([lanes.real, lanes.imag], 1).ravel(), floats(roots(found.n, np.outer(np.arange(0, n2, 16), i)))]
-    begins = [sum(map(len, parts[:k])) for k in range(4)]
+        lanes, corners = (roots(found.n, np.outer(*jk)) for jk in ((i, np.arange(16)), (np.arange(0, n2, 16), i)))
+        parts += [np.stack([lanes.real, lanes.imag], 1).ravel(), floats(corners)]
+    begins = [sum(map(len, parts[:k])) for k in range(1, 5)]
     layout = np.ones((3, max(7, len(found.columns), len(found.rows))), np.int64)
     for row, numbers in enumerate((found.columns, found.rows, (n1, n2, *begins, sign))):
         layout[row, : len(numbers)] = numbers

@@ -1,7 +1,7 @@
 """Frequencies: which wave stands where, and how are the slow ones brought to the middle?
 
-    fftfreq(5)      0   0.2   0.4  -0.4  -0.2         as `fft` leaves them, in cycles per sample
-    fftshift       -0.4  -0.2   0   0.2   0.4
+fftfreq(5)      0   0.2   0.4  -0.4  -0.2         as `fft` leaves them, in cycles per sample
+fftshift       -0.4  -0.2   0   0.2   0.4
 """
 
 from __future__ import annotations

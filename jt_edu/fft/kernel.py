@@ -88,7 +88,7 @@ def write_turned(z, source, tile, out, begin, wide, n, swap, scale):
             write(z, tile + i * step, out, begin + i * n + j, n - j, swap, scale)
 
 
-def kernel(lo, hi, x, layout, table, scale, out):
+def kernel(lo, hi, x, layout, table, out):
     """A piece of work is a row, 16 rows, or 16 columns."""
     outer, n, inner = x.shape
     n1, n2, rows = layout[2, 0], layout[2, 1], layout[2, 3]
@@ -117,7 +117,7 @@ def kernel(lo, hi, x, layout, table, scale, out):
                     read(x, begin + i * inner + k, wide - k, z, source + i * step, swap)
             source = stages(z, source, b, layout[1], n2, table, rows)
             if far == 1:
-                write_turned(z, source, tile, out, begin + k * n, wide - k, n, swap, scale[0])
+                write_turned(z, source, tile, out, begin + k * n, wide - k, n, swap, table[0])
             else:
                 for i in range(n2):
-                    write(z, source + i * step, out, begin + i * far + k, wide - k, swap, scale[0])
+                    write(z, source + i * step, out, begin + i * far + k, wide - k, swap, table[0])

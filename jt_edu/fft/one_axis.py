@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.base.dtypes import float_of, real_of
+from jt_edu.base.dtypes import real_of
 from jt_edu.base.errors import DtypeError, ShapeError
 from jt_edu.fft.dft import dft
 from jt_edu.fft.real import complex_like, from_half_waves, half_waves
@@ -114,7 +114,7 @@ def ihfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> Var:
 def complex_along(name: str, x: Any, n: Any, dim: Any, norm: Any, sign: int) -> Var:
     """fft, or ifft with sign = -1."""
     v, axis, n = _asked(name, x, n, dim)
-    v = v.cast(complex_like(float_of(v.dtype)))
+    v = v.cast(complex_like(v.dtype))
     return dft(to_length(v, axis, n), axis, sign, scale(name, norm, n, sign))
 
 
@@ -123,14 +123,15 @@ def waves_along(name: str, x: Any, n: Any, dim: Any, norm: Any, sign: int) -> Va
     v, axis, n = _asked(name, x, n, dim)
     if v.dtype.kind == "c":
         raise DtypeError(f"{name} takes real numbers", f"dtype {v.dtype}", "jt.fft.fft, or x.real")
-    v = to_length(v.cast(real_of(complex_like(float_of(v.dtype)))), axis, n)
-    return from_rows(half_waves(as_rows(v, (axis,)), sign, scale(name, norm, n, sign)), v.shape, axis)
+    v = to_length(v.cast(real_of(complex_like(v.dtype))), axis, n)
+    waves = half_waves(as_rows(v, (axis,)), scale(name, norm, n, sign))
+    return from_rows(waves if sign > 0 else waves.conj(), v.shape, axis)
 
 
 def numbers_along(name: str, x: Any, n: Any, dim: Any, norm: Any, sign: int) -> Var:
     """irfft, or hfft with sign = 1."""
     v, axis, n = _asked(name, x, n, dim, waves=True)
-    v = v.cast(complex_like(float_of(v.dtype)))
+    v = v.cast(complex_like(v.dtype))
     v = to_length(v, axis, n // 2 + 1)
     rows = as_rows(v if sign < 0 else v.conj(), (axis,))
     return from_rows(from_half_waves(rows, n, scale(name, norm, n, sign)), v.shape, axis)

@@ -44,9 +44,9 @@ class Plan:
     """
 
     n: int
-    columns: tuple[int, ...] = ()
-    rows: tuple[int, ...] = ()
-    padded: Plan | None = None
+    columns: tuple[int, ...]
+    rows: tuple[int, ...]
+    padded: Plan | None
 
     def __repr__(self) -> str:
         if self.padded is not None:
@@ -139,7 +139,7 @@ def plan(n: Any, batch: Any = 1, radices: tuple[int, ...] | None = None) -> Plan
         return _plan(n, n > (LONG if batch >= 16 else SHORT))
     if math.prod(radices) != n:
         raise ArgumentError(f"the product of the radices is n, {n}", f"radices={radices}", str(_radices(n) or (n,)))
-    return Plan(n, (), tuple(radices))
+    return Plan(n, (), tuple(radices), None)
 
 
 @lru_cache(maxsize=1 << 10)
@@ -149,9 +149,9 @@ def _plan(n: int, split: bool) -> Plan:
         padded = 2 * n + -2 * n % 16  # at least 2 n - 1
         while _radices(padded) is None:
             padded += 16
-        return Plan(n, padded=_plan(padded, padded > SHORT))
+        return Plan(n, (), (), _plan(padded, padded > SHORT))
     high = next(d for d in range(math.isqrt(n), 0, -1) if n % d == 0) if split else 1
-    return Plan(n, _radices(high) or (), _radices(n // high) or ())
+    return Plan(n, _radices(high) or (), _radices(n // high) or (), None)
 
 
 def _radices(n: int) -> tuple[int, ...] | None:

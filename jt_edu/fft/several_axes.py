@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jt_edu.base.dtypes import float_of
 from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.fft.one_axis import complex_along, numbers_along, waves_along
 from jt_edu.fft.real import complex_like
@@ -89,7 +88,7 @@ def hfftn(input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Var:
 
     Example:
         >>> hfftn(array([[1.0, 2.0], [3.0, 4.0]])).tolist()
-        [[16.0, -4.0], [-8.0, 0.0]]
+        [[10.0, -2.0], [-4.0, 0.0]]
     """
     return _each("hfftn", input, s, dim, norm, numbers_along, 1)
 
@@ -99,7 +98,7 @@ def ihfftn(input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Var:
     """The way back from `hfftn`: `ihfft` along the last of several axes, then `ifft` along the others.
 
     Example:
-        >>> ihfftn(array([[16.0, -4.0], [-8.0, 0.0]])).real.tolist()
+        >>> ihfftn(array([[10.0, -2.0], [-4.0, 0.0]])).real.tolist()
         [[1.0, 2.0], [3.0, 4.0]]
     """
     return _each("ihfftn", input, s, dim, norm, waves_along, -1)
@@ -180,7 +179,7 @@ def _each(name: str, x: Any, s: Any, dim: Any, norm: Any, last: Along, sign: int
     steps = list(zip(axes, sizes, [*[complex_along] * (len(axes) - 1), last], strict=False))
     for axis, n, along in steps if last is numbers_along else steps[::-1]:
         v = along(name, v, n, axis, norm, sign)
-    return v if axes else v.cast(complex_like(float_of(v.dtype)))
+    return v if axes else v.cast(complex_like(v.dtype))
 
 
 def _asked(name: str, x: Var, s: Any, dim: Any) -> tuple[tuple[int, ...], list[int | None]]:

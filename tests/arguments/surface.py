@@ -23,6 +23,7 @@ ROOMS = {
     "jt.lr_scheduler": jt.lr_scheduler,
     "jt.data": jt.data,
     "jt.data.transform": transform,
+    "jt.fft": jt.fft,
 }
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from llvmlite import ir
 
 from jt_edu.backends.convolve import llvm
-from jt_edu.backends.convolve.llvm import INT, SHORT, lanes, lanes_of, types, vector_of, written
+from jt_edu.backends.convolve.llvm import INT, SHORT, lanes, types, vector_of, written
 from jt_edu.backends.mathlib.simd_math import Lane
 
 FAST = ("reassoc", "contract")  # what `numba_pipeline` allows the rest of a kernel
@@ -212,9 +212,9 @@ def read(x: Any, begin: Any, count: Any, z: Any, to: Any, swap: Any) -> None:
     n = x.vector.count
 
     def move(*masks: Any) -> None:
-        both = [x.load(begin * 2 + k * n, mask) for k, mask in enumerate(masks)]
-        z.store(to + swap, llvm.picked(z.builder, *both, range(0, 2 * n, 2)))
-        z.store(to - swap + n, llvm.picked(z.builder, *both, range(1, 2 * n, 2)))
+        first, second = (x.load(begin * 2 + k * n, mask) for k, mask in enumerate(masks))
+        z.store(to + swap, llvm.picked(z.builder, first, second, range(0, 2 * n, 2)))
+        z.store(to - swap + n, llvm.picked(z.builder, first, second, range(1, 2 * n, 2)))
 
     _all_or_some(count, n, move)
 

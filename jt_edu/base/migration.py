@@ -9,7 +9,6 @@ _HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers in
 _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
-    ("jt", "fft"): "np.fft and x.numpy(): gradients of it are not here yet",
     ("jt", "cuda"): _CPU,
     ("jt", "device"): _CPU,
     ("jt", "use_cuda"): _CPU,
@@ -163,7 +162,7 @@ _OF_JT = (
     "sync_all"
 )
 ROOMS = (  # loaded when asked for
-    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg"
+    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft"
 )
 _OF_MATRICES = (
     "cholesky cholesky_solve det inv logdet lstsq lu lu_factor matrix_exp matrix_rank qr slogdet solve solve_triangular"

@@ -27,6 +27,7 @@ ROOMS = {
     "jt.data": jt.data,
     "jt.sparse": jt.sparse,
     "jt.data.transform": transform,
+    "jt.fft": jt.fft,
 }
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from jt_edu.base.dtypes import DType, complex64
-from jt_edu.fft.plans import Plan, plan
+from jt_edu.fft.plans import Plan, plan, steps
 from jt_edu.fft.roots import Numbers, floats, roots
 from jt_edu.ops.create import from_numpy
 from jt_edu.ops.custom_kernel import kernel
@@ -25,7 +25,7 @@ from jt_edu.ops.row_view import as_rows, from_rows
 from jt_edu.variable.var import Var
 
 TEXT = (Path(__file__).parent / "kernel.py").read_text("utf-8")
-SIDE_BY_SIDE, SHORT = 8, 4096  # numbers beside the axis from which on, and lengths up to which, nothing is moved
+BESIDE, DEEP = 8, 4096  # from so many numbers beside the axis on, and up to this length, nothing is moved
 
 
 def dft(x: Var, axis: int, sign: int, scale: float) -> Var:
@@ -34,20 +34,13 @@ def dft(x: Var, axis: int, sign: int, scale: float) -> Var:
         return x * scale
     n, inner = x.shape[axis], math.prod(x.shape[axis + 1 :])
     found = plan(n, math.prod(x.shape) // n)
-    if inner > 1 and (inner < SIDE_BY_SIDE or n > SHORT or found.padded):
+    if inner > 1 and (inner < BESIDE or n > DEEP or found.padded):
         rows = as_rows(x, (axis,))
         return from_rows(dft(rows, 1, sign, scale), x.shape, axis)
     if found.padded:
         return _bluestein(x, sign, scale)
-    found = _direct(n) if inner > 1 else found
+    found = steps(n, split=False) if inner > 1 else found
     return _run(x.reshape(-1, n, inner), found, sign, scale).reshape(x.shape)
-
-
-@cache
-def _direct(n: int) -> Plan:
-    """The plan of one set of stages for all of n."""
-    found = plan(n)
-    return plan(n, radices=(*found.columns, *found.rows))
 
 
 def _bluestein(x: Var, sign: int, scale: float) -> Var:

@@ -79,20 +79,35 @@ def read_turned(x, begin, wide, z, a, b, tile, matrix, layout, table, swap):
 
 
 @inlined
-def write_turned(z, source, tile, out, begin, wide, n, swap, scale):
-    """Write lanes to rows of out."""
-    lane, step = lanes(z), 2 * lanes(z)
-    for j in range(0, n, lane):
-        turn_both(z, source + j * step, tile)
-        for i in range(min(lane, wide)):
-            write(z, tile + i * step, out, begin + i * n + j, n - j, swap, scale)
+def transforms(x, begin, wide, inner, z, a, b, tile, matrix, layout, table, swap, out):
+    """One transform of two lengths, or `wide` of one."""
+    lane, step, n1, n2, rows = lanes(z), 2 * lanes(z), layout[2, 0], layout[2, 1], layout[2, 3]
+    deep, far = (
+        (n2 + lane - 1) // lane * lane * step,
+        max(n1, inner),
+    )  # far: from one number that is written to the next
+    if inner == 1:
+        read_turned(x, begin, wide, z, a, b, tile, matrix, layout, table, swap)
+    for k in range(0, wide, lane):
+        source = matrix + k // lane * deep
+        if inner > 1:
+            for i in range(n2):
+                read(x, begin + i * inner + k, wide - k, z, source + i * step, swap)
+        source = stages(z, source, b, layout[1], n2, table, rows)
+        if far > 1:
+            for i in range(n2):
+                write(z, source + i * step, out, begin + i * far + k, wide - k, swap, table[0])
+        else:
+            for j in range(0, n2, lane):
+                turn_both(z, source + j * step, tile)
+                for i in range(min(lane, wide - k)):
+                    write(z, tile + i * step, out, begin + (k + i) * n2 + j, n2 - j, swap, table[0])
 
 
 def kernel(lo, hi, x, layout, table, out):
     """A piece of work is a row, 16 rows, or 16 columns."""
     outer, n, inner = x.shape
-    n1, n2, rows = layout[2, 0], layout[2, 1], layout[2, 3]
-    lane, step = lanes(table), 2 * lanes(table)
+    n1, n2, lane, step = layout[2, 0], layout[2, 1], lanes(table), 2 * lanes(table)
     swap = lane if layout[2, 6] < 0 else 0
     room = (max(n1, n2, 16) + lane - 1) // lane * lane * step
     deep = (n2 + lane - 1) // lane * lane * step
@@ -101,23 +116,11 @@ def kernel(lo, hi, x, layout, table, out):
     b, tile, matrix = a + room, a + 2 * room, a + 2 * room + lane * step
     for i in range(matrix):
         z[i] = 0  # lanes without a row: what was there before might be slow to compute with
-    across, far = (inner + 15) // 16, max(n1, inner)  # far: from one number of a transform to the next
+    across = (inner + 15) // 16
     for piece in range(lo, hi):
         begin, wide = piece * n, n1
         if inner > 1:
             begin, wide = piece // across * n * inner + piece % across * 16, min(16, inner - piece % across * 16)
         elif n1 == 1:
             begin, wide = 16 * piece * n, min(16, outer - 16 * piece)
-        if inner == 1:
-            read_turned(x, begin, wide, z, a, b, tile, matrix, layout, table, swap)
-        for k in range(0, wide, lane):
-            source = matrix + k // lane * deep
-            if inner > 1:
-                for i in range(n):
-                    read(x, begin + i * inner + k, wide - k, z, source + i * step, swap)
-            source = stages(z, source, b, layout[1], n2, table, rows)
-            if far == 1:
-                write_turned(z, source, tile, out, begin + k * n, wide - k, n, swap, table[0])
-            else:
-                for i in range(n2):
-                    write(z, source + i * step, out, begin + i * far + k, wide - k, swap, table[0])
+        transforms(x, begin, wide, inner, z, a, b, tile, matrix, layout, table, swap, out)

@@ -136,20 +136,26 @@ def plan(n: Any, batch: Any = 1, radices: tuple[int, ...] | None = None) -> Plan
     """
     n, batch = whole("plan", "n", n, 1), whole("plan", "batch", batch, 1)
     if radices is None:
-        return _plan(n, n > (LONG if batch >= 16 else SHORT))
+        return steps(n, n > (LONG if batch >= 16 else SHORT))
     if math.prod(radices) != n:
         raise ArgumentError(f"the product of the radices is n, {n}", f"radices={radices}", str(_radices(n) or (n,)))
     return Plan(n, (), tuple(radices), None)
 
 
 @lru_cache(maxsize=1 << 10)
-def _plan(n: int, split: bool) -> Plan:
+def steps(n: int, split: bool) -> Plan:
+    """The plan of n numbers, as a matrix if they are to be split; of a prime, its convolution.
+
+    Example:
+        >>> steps(36, split=True)
+        36 = 6 x 6: columns in stages of 2, 3; waves; rows in stages of 2, 3
+    """
     radices = _radices(n)
     if radices is None:
         padded = 2 * n + -2 * n % 16  # at least 2 n - 1
         while _radices(padded) is None:
             padded += 16
-        return Plan(n, (), (), _plan(padded, padded > SHORT))
+        return Plan(n, (), (), steps(padded, padded > SHORT))
     high = next(d for d in range(math.isqrt(n), 0, -1) if n % d == 0) if split else 1
     return Plan(n, _radices(high) or (), _radices(n // high) or (), None)
 

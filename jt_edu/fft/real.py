@@ -81,7 +81,8 @@ def from_half_waves(y: Var, n: int, scale: float) -> Var:
     if n % 2:
         twice = np.full(y.shape[1], 2, real_of(y.dtype).storage)  # the other half of the waves
         twice[0] = 1
-        return f.REAL(dft(pad(y * from_numpy(twice), ((0, 0), (0, n - len(twice)))), 1, -1, scale))
+        waves = pad(y * from_numpy(twice), ((0, 0), (0, n - len(twice))))
+        return dft(waves, 1, -1, scale).apply(f.REAL)
     return unpack(dft(put_together(y, from_numpy(_shares(n, y.dtype))), 1, -1, 2 * scale))
 
 

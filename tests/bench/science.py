@@ -66,23 +66,20 @@ def transforms(n: int, goal: float) -> list[Row]:
     ]  # fmt: skip
 
 
-def real_transforms(n: int) -> list[Row]:
-    """There, back, and the way back of complex numbers."""
-    asked = (("ifft", waves), ("rfft", reals), ("irfft", waves))
-    said = f"{n:,}, batch {NUMBERS // n}"
-    sides = [(name, make, [partial(getattr(f, name), n=n) for f in (jt.fft, torch.fft)]) for name, make in asked]
+def others(n: int) -> list[Row]:
+    """The way back, and both ways of real numbers."""
+    size, asked = (NUMBERS // n, n), (("ifft", waves), ("rfft", reals), ("irfft", waves))
+    both = {name: [partial(getattr(f, name), n=n) for f in (jt.fft, torch.fft)] for name, _ in asked}
     return [
-        beside(
-            f"{name} of {n:,}, batch {NUMBERS // n}", *both, make, (NUMBERS // n, n), 0.3, group="fft", tolerance=1e-4
-        )
-        for name, make, both in sides
+        beside(f"{name} of {n:,}, batch {size[0]}", *both[name], make, size, 0.4, group="fft", tolerance=1e-4)
+        for name, make in asked
     ]
 
 
 FFT = [
     *(row for n in (1000, *(1 << k for k in range(10, 21))) for row in transforms(n, 0.7)),
     *transforms(1009, 0.5),
-    *(row for n in (1024, 1 << 16) for row in real_transforms(n)),
+    *(row for n in (1024, 1 << 16) for row in others(n)),
     beside("fft2 of 256 x 256, batch 8", jt.fft.fft2, torch.fft.fft2, waves, (8, 256, 256), 0.7, (2, 4, 4), group="fft",
            tolerance=1e-4),
 ]  # fmt: skip

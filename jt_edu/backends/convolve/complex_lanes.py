@@ -40,9 +40,9 @@ class Handle:
     def load(self, i: Lane, mask: Any = None) -> Any:
         """LANES numbers from i on, or those of a mask."""
         place = self.builder.gep(self.data, [i.value])
-        return llvm.load_some(self.builder, place, self.vector, mask) if mask else llvm.load(
-            self.builder, place, self.vector
-        )  # fmt: skip
+        if mask:
+            return llvm.load_some(self.builder, place, self.vector, mask)
+        return llvm.load(self.builder, place, self.vector)
 
     def store(self, i: Lane, value: Any, mask: Any = None) -> None:
         """Write them."""

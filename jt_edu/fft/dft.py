@@ -19,7 +19,7 @@ from jt_edu.base.dtypes import DType, complex64
 from jt_edu.fft.plans import Plan, plan, steps
 from jt_edu.fft.roots import Numbers, floats, roots
 from jt_edu.ops.create import from_numpy
-from jt_edu.ops.custom_kernel import kernel
+from jt_edu.ops.custom_kernel import RowsByTables, kernel
 from jt_edu.ops.pad import pad
 from jt_edu.ops.row_view import as_rows, from_rows
 from jt_edu.variable.var import Var
@@ -82,7 +82,7 @@ def _run(x: Var, found: Plan, sign: int, scale: float) -> Var:
 def _operator(dtype: DType, found: Plan, sign: int, scale: float) -> Callable[..., Var]:
     text = TEXT if dtype is complex64 else TEXT.replace("np.float32", "np.float64")
     rules = (lambda out, dout, *inputs: _run(dout, found, -sign, scale), None, None)
-    return kernel("fft" if sign > 0 else "inverse fft", text, rules, weight=40)
+    return kernel("fft" if sign > 0 else "inverse fft", text, rules, weight=40, kind=RowsByTables)
 
 
 @lru_cache(maxsize=256)

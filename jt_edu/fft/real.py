@@ -27,7 +27,7 @@ from jt_edu.fft.dft import dft
 from jt_edu.fft.roots import Numbers, roots
 from jt_edu.ir import scalar_ops as f
 from jt_edu.ops.create import from_numpy
-from jt_edu.ops.custom_kernel import kernel
+from jt_edu.ops.custom_kernel import Rows, RowsByTables, kernel
 from jt_edu.ops.pad import pad
 from jt_edu.variable.var import Var
 
@@ -51,6 +51,7 @@ TELL_APART = kernel(
                 y[row, k] = other + a[k] * (z[row, k] - other)
     """,
     (lambda out, dout, z, a: put_together(dout * _ends(dout, 2.0), a), None),
+    kind=RowsByTables,
 )
 PUT_TOGETHER = kernel(
     "put_together",
@@ -65,6 +66,7 @@ PUT_TOGETHER = kernel(
                 z[row, k] = other + a[k].conjugate() * (y[row, k] - other)
     """,
     (lambda out, dout, y, a: tell_apart(dout, a) * _ends(y, 0.5), None),
+    kind=RowsByTables,
 )
 
 
@@ -111,7 +113,7 @@ def unpack(z: Var) -> Var:
 def _copy(dtype: DType, packs: bool) -> Callable[..., Var]:
     views = f"x.view(np.{dtype}), out" if packs else f"x, out.view(np.{dtype})"
     name, back = ("pack", unpack) if packs else ("unpack", pack)
-    return kernel(name, COPIED.format(views), (lambda out, dout, x: back(dout),), weight=1)
+    return kernel(name, COPIED.format(views), (lambda out, dout, x: back(dout),), weight=1, kind=Rows)
 
 
 def _ends(y: Var, at_ends: float) -> Var:

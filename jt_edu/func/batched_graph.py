@@ -33,7 +33,7 @@ from jt_edu.ir.matmul_pattern import matrix_product
 from jt_edu.ir.meta_ops import CONSTANT, COUNTERS, Code, Elementwise, HostCall, Op, Reindex, ReindexReduce, Slabs
 from jt_edu.ir.node import Node, age, behind, callers_line, describe_line, made
 from jt_edu.ops.concat import stack
-from jt_edu.ops.custom_kernel import Rows
+from jt_edu.ops.custom_kernel import Rows, RowsByTables
 from jt_edu.variable.autograd import LEAF, Tape
 from jt_edu.variable.var import Var
 
@@ -135,7 +135,9 @@ class Batch:
 
     def _of_rows(self, node: Node, op: Code) -> Node:
         """Rows of all examples behind each other: (B, rows, n) as (B * rows, n)."""
-        inputs = [_as(self.whole(i), (self.size * i.shape[0], *i.shape[1:])) for i in node.inputs]
+        tables = node.inputs[1:] if isinstance(op, RowsByTables) else ()
+        rows = node.inputs[: len(node.inputs) - len(tables)]
+        inputs = [*(_as(self.whole(i), (self.size * i.shape[0], *i.shape[1:])) for i in rows), *tables]
         shape = (self.size * node.shape[0], *node.shape[1:])
         return _as(Node(_more(op, self.size), tuple(inputs), shape, node.dtype), (self.size, *node.shape))
 

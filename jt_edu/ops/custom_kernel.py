@@ -29,6 +29,10 @@ class Rows(Code):
     """Row i of the answer is made of row i of each input, and of nothing else; `span` grows with the rows."""
 
 
+class RowsByTables(Rows):
+    """The same of the first input; the others are tables, which all rows read."""
+
+
 def kernel(
     name: str, text: str, gradient: Sequence[Rule | None] = (), weight: int = 8, kind: type[Code] = Code
 ) -> Callable[..., Var]:

@@ -179,7 +179,6 @@ class Batch:
             found = tape.backward(*(given.get(k, zero) for k, zero in enumerate(zeros)))
             more = {one.node: d.node for one, d in zip(ones, douts, strict=True) if one is not None and d is not None}
             inside = Batch(self.size, {**known, **more}, self.randomness)
-            inside.begin = self.begin
             inside.of([g.node for g in found if g is not None])
             return [
                 None if g is None else _for_source(Var._of(inside.whole(g.node)), i in known)

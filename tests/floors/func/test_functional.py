@@ -88,6 +88,14 @@ def test_a_vector_of_one_number_may_be_left_out():
     assert ours.vhp(lambda x: x**3, jt.array([2.0]))[1].tolist() == [12.0]
 
 
+def test_an_input_that_is_changed_in_place_is_differentiated_where_it_began():
+    def change(x):
+        x *= 3
+        return x * x
+
+    assert ours.jacobian(change, jt.array([2.0])).tolist() == [[36.0]]
+
+
 def test_forwards_needs_no_vectorize():
     found = ours.jacobian(one(jt), jt.array(X), strategy="forward-mode")
 

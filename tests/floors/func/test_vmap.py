@@ -291,9 +291,31 @@ def test_the_gradient_of_a_function_can_be_differentiated_again():
 def test_what_is_cut_off_stays_so():
     x = jt.array(some(3, 2))
 
-    found = jt.vmap(lambda a: a * a.detach())(x)
+    @jt.no_grad
+    def cut(a):
+        return jt.cumsum(a, 0), a * 2, jt.knn(a.reshape(1, 2, 1), a.reshape(1, 2, 1), 1)[0].reshape(2)
+
+    found = jt.vmap(lambda a: a * a.detach() + sum(cut(a)) * 3)(x)
 
     np.testing.assert_allclose(jt.grad(found.sum(), x).numpy(), x.numpy())
+
+
+class Straight(Function):
+    """A value that has nothing to do with x, for which x is given the gradient."""
+
+    def execute(self, x, value):
+        return value * 1
+
+    def grad(self, dout):
+        return dout, None
+
+
+def test_a_gradient_may_go_to_what_was_not_read():
+    x = jt.array(some(3, 2))
+
+    found = jt.vmap(lambda a: Straight.apply(a * 2, jt.ones(2)))(x)
+
+    assert jt.grad((found * jt.array([1.0, 10.0])).sum(), x).tolist() == [[2.0, 20.0]] * 3
 
 
 # ------------------------------------------------------------------------------------------------ convolutions

@@ -155,7 +155,13 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 def _one_by_one(function: Function) -> Function:
     """What `vmap` does, by a loop."""
-    return lambda basis: [stack(list(parts)) for parts in zip(*map(function, basis), strict=True)]
+
+    def call(basis: Var) -> Any:
+        if len(basis) == 0:  # what comes out is empty, but has a shape
+            return vmap(function)(basis)
+        return [stack(list(parts)) for parts in zip(*map(function, basis), strict=True)]
+
+    return call
 
 
 class _Call:

@@ -191,6 +191,18 @@ def test_what_they_cannot_do_they_say(call, error, message):
         call(jt.array(X))
 
 
+@pytest.mark.parametrize("how", [{}, {"vectorize": True}, {"strategy": "forward-mode"}])
+def test_what_is_empty_has_an_empty_jacobian(how):
+    assert ours.jacobian(lambda x: x[:0], jt.array(X), **how).shape == (0, 3)
+    assert ours.jacobian(lambda x: x.sum(), jt.ones(0), **how).shape == (0,)
+
+
+def test_who_gives_a_function_to_the_gradient_of_a_var_is_told_where_to_go():
+    for name in ("grad", "vjp"):
+        with pytest.raises(ArgumentError, match=f"jt.func.{name}"):
+            getattr(jt, name)(one(jt), jt.array(X), 1.0)
+
+
 def test_it_is_found_where_pytorch_has_it():
     assert jt.autograd.functional.jacobian is jt.jacobian
     assert jt.autograd.functional.hessian is jt.hessian

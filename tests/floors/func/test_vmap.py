@@ -10,6 +10,8 @@ from jt_edu import nn
 from jt_edu.autograd import Function
 from jt_edu.base.errors import ArgumentError, RangeError, ShapeError
 from jt_edu.func import functional_call, grad, jacrev, stack_module_state, vjp
+from jt_edu.ir.meta_ops import HostCall
+from jt_edu.ir.node import Node
 from tests.floors.func.table import SMOOTH, STEPS, some
 
 ALL = SMOOTH | STEPS
@@ -444,6 +446,13 @@ def test_an_argument_may_be_changed_in_place_and_stays_what_it_was_outside():
     np.testing.assert_allclose(found.numpy(), before[1] * (before[0] + 1))
     np.testing.assert_array_equal(x.numpy(), before[0])
     np.testing.assert_array_equal(y.numpy(), before[1])
+
+
+def test_other_ranks_are_not_asked_for_each_example():
+    op = HostCall("sum of ranks", lambda a: a, (), "the other ranks")
+
+    with pytest.raises(ArgumentError, match="vmap cannot ask the other ranks for each example; found sum of ranks"):
+        jt.vmap(lambda a: jt.Var._of(Node(op, (a.node,), a.shape, a.dtype)))(jt.ones(3))
 
 
 @pytest.mark.parametrize(

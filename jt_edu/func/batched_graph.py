@@ -169,8 +169,9 @@ class Batch:
 
     def _let_ask(self, tape: Tape, outputs: list[Node]) -> None:
         """Twins of what a Function answered know whom to ask for the gradient: the batch of its own `grad`."""
-        known, own = dict(self.twins), [output() for output in tape.outputs]
-        places = [own.index(n) for n in outputs]
+        own, first = [output() for output in tape.outputs], min(map(age, outputs))
+        known = {n: t for n, t in self.twins.items() if n.id < first}  # later ones hold the tape, and it may not hold them
+        places, size, randomness = [own.index(n) for n in outputs], self.size, self.randomness
 
         def backward(*douts: Var | None) -> list[Var | None]:
             ones = [None if d is None else example(d.shape[1:], d.node) for d in douts]
@@ -178,7 +179,7 @@ class Batch:
             zeros = [None if k in tape.stopped else Var._of(zero()) for k, zero in enumerate(tape.zeros)]
             found = tape.backward(*(given.get(k, zero) for k, zero in enumerate(zeros)))
             more = {one.node: d.node for one, d in zip(ones, douts, strict=True) if one is not None and d is not None}
-            inside = Batch(self.size, {**known, **more}, self.randomness)
+            inside = Batch(size, {**known, **more}, randomness)
             inside.of([g.node for g in found if g is not None])
             return [
                 None if g is None else _for_source(Var._of(inside.whole(g.node)), i in known)

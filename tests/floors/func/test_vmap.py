@@ -1,5 +1,6 @@
 """vmap of a function is a loop over examples, whatever the function is made of; what it cannot be, it says."""
 
+import gc
 import itertools
 
 import numpy as np
@@ -288,6 +289,20 @@ def test_the_gradient_of_a_function_can_be_differentiated_again():
     slope = jt.grad(jt.vmap(lambda a: Cube.apply(a, a)[0].sum())(x).sum(), x)
 
     np.testing.assert_allclose(jt.grad(slope.sum(), x).numpy(), 6 * x.numpy())
+
+
+def test_nothing_of_a_batch_stays_in_memory():
+    x = jt.array(some(3, 2))
+    gc.collect()
+    before = sum(isinstance(o, Node) for o in gc.get_objects())
+    gc.disable()
+    try:
+        for make in (grad, lambda f: f):
+            jt.grad(jt.vmap(make(lambda a: Cube.apply(a, a)[0].sum()))(x).sum(), x).numpy()
+
+        assert sum(isinstance(o, Node) for o in gc.get_objects()) - before < 8
+    finally:
+        gc.enable()
 
 
 def test_what_is_cut_off_stays_so():

@@ -170,7 +170,7 @@ class Batch:
     def _let_ask(self, tape: Tape, outputs: list[Node]) -> None:
         """Twins of what a Function answered know whom to ask for the gradient: the batch of its own `grad`."""
         own, first = [output() for output in tape.outputs], min(map(age, outputs))
-        known = {n: t for n, t in self.twins.items() if n.id < first}  # later ones hold the tape, and it may not hold them
+        known = {n: t for n, t in self.twins.items() if n.id < first}  # no circle: later ones hold the tape
         places, size, randomness = [own.index(n) for n in outputs], self.size, self.randomness
 
         def backward(*douts: Var | None) -> list[Var | None]:

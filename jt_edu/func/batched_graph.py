@@ -117,6 +117,8 @@ class Batch:
                 of = tuple(k for k, t in enumerate(inputs[1:]) if t)
                 every = [self.whole(given[0]), *(t or i for i, t in zip(given[1:], inputs[1:], strict=True))]
                 return self._like(node, _added(op, self.size, of), every)
+            case RowsByTables() if not any(inputs[1:]):
+                return self._of_rows(node, op, given[1:])
             case Rows() | Slabs() if all(i.shape[:1] == node.shape[:1] for i in given):
                 return self._of_rows(node, op)
         if isinstance(op, HostCall) and op.by != "NumPy":
@@ -133,13 +135,12 @@ class Batch:
         shape, here = (self.size, *node.shape), (node.where, node.scope, node.twin)
         return made(current(), here, op, tuple(inputs), shape, node.dtype, None, node.tracked)
 
-    def _of_rows(self, node: Node, op: Code) -> Node:
-        """Rows of all examples behind each other: (B, rows, n) as (B * rows, n)."""
-        tables = node.inputs[1:] if isinstance(op, RowsByTables) else ()
+    def _of_rows(self, node: Node, op: Code, tables: tuple[Node, ...] = ()) -> Node:
+        """Rows of all examples behind each other: (B, rows, n) as (B * rows, n); tables are the same for all."""
         rows = node.inputs[: len(node.inputs) - len(tables)]
-        inputs = [*(_as(self.whole(i), (self.size * i.shape[0], *i.shape[1:])) for i in rows), *tables]
+        inputs = (*(_as(self.whole(i), (self.size * i.shape[0], *i.shape[1:])) for i in rows), *tables)
         shape = (self.size * node.shape[0], *node.shape[1:])
-        return _as(Node(_more(op, self.size), tuple(inputs), shape, node.dtype), (self.size, *node.shape))
+        return _as(Node(_more(op, self.size), inputs, shape, node.dtype), (self.size, *node.shape))
 
     def _one_by_one(self, node: Node, inputs: list[Maybe]) -> Node:
         """The operator for each example, and the answers as one; right for whatever it does."""
@@ -171,8 +172,9 @@ class Batch:
 
     def _let_ask(self, tape: Tape, outputs: list[Node]) -> None:
         """Twins of what a Function answered know whom to ask for the gradient: the batch of its own `grad`."""
-        known, own = dict(self.twins), [output() for output in tape.outputs]
-        places = [own.index(n) for n in outputs]
+        own, first = [output() for output in tape.outputs], min(map(age, outputs))
+        known = {n: t for n, t in self.twins.items() if n.id < first}  # no circle: later ones hold the tape
+        places, size, randomness = [own.index(n) for n in outputs], self.size, self.randomness
 
         def backward(*douts: Var | None) -> list[Var | None]:
             ones = [None if d is None else example(d.shape[1:], d.node) for d in douts]
@@ -180,8 +182,7 @@ class Batch:
             zeros = [None if k in tape.stopped else Var._of(zero()) for k, zero in enumerate(tape.zeros)]
             found = tape.backward(*(given.get(k, zero) for k, zero in enumerate(zeros)))
             more = {one.node: d.node for one, d in zip(ones, douts, strict=True) if one is not None and d is not None}
-            inside = Batch(self.size, {**known, **more}, self.randomness)
-            inside.begin = self.begin
+            inside = Batch(size, {**known, **more}, randomness)
             inside.of([g.node for g in found if g is not None])
             return [
                 None if g is None else _for_source(Var._of(inside.whole(g.node)), i in known)

@@ -155,7 +155,13 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 def _one_by_one(function: Function) -> Function:
     """What `vmap` does, by a loop."""
-    return lambda basis: [stack(list(parts)) for parts in zip(*map(function, basis), strict=True)]
+
+    def call(basis: Var) -> Any:
+        if len(basis) == 0:  # what comes out is empty, but has a shape
+            return vmap(function)(basis)
+        return [stack(list(parts)) for parts in zip(*map(function, basis), strict=True)]
+
+    return call
 
 
 class _Call:
@@ -169,7 +175,8 @@ class _Call:
         self.name, self.strict = name, yes_or_no(name, "strict", strict)
         self.connected = yes_or_no(name, "create_graph", create_graph)
         with enable_grad():
-            self.inputs: list[Var] = [fresh(name, x if self.connected else x.detach()) for x in given]
+            ends = given if self.connected else [x.detach() for x in given]  # nobody walks through what lies behind
+            self.inputs: list[Var] = [fresh(name, x) for x in ends]
             self.answer = func(*handles(self.inputs))
         self.several = isinstance(self.answer, (tuple, list))
         self.outputs = only_vars(name, self.answer)
@@ -187,8 +194,8 @@ class _Call:
     def gradient(self) -> list[Var]:
         """The gradient of the one number that the function returns."""
         if len(self.outputs) != 1 or self.outputs[0].size != 1:
-            found = f"shapes {[y.shape for y in self.outputs]}"
-            raise ShapeError(f"{self.name} takes a function that returns one number", found, ".sum()")
+            shapes = f"shapes {[y.shape for y in self.outputs]}"
+            raise ShapeError(f"{self.name} takes a function that returns one number", shapes, ".sum()")
         (y,) = self.outputs
         found = slopes(y, self.inputs)
         self.check(found, "gradient")

@@ -78,8 +78,8 @@ def grad_and_value(func: Function, argnums: Any = 0, has_aux: bool = False) -> F
             at, args = _fresh_at("grad", argnums, args)
             value, aux = _answer("grad", func, args, named, has_aux)
             if not isinstance(value, Var) or value.shape:
-                found = f"shape {value.shape}" if isinstance(value, Var) else short(value)
-                raise ShapeError("grad takes a function that returns one number", found, ".sum(), or jt.func.jacrev")
+                asked, way = "grad takes a function that returns one number", ".sum(), or jt.func.jacrev"
+                raise ShapeError(asked, short(value), way)
             found = slopes(value, vars_in(at))
         return replaced(at, found), (value, aux) if has_aux else value
 

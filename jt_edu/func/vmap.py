@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 from jt_edu.base.context import flag_scope
 from jt_edu.base.errors import ArgumentError, ShapeError
@@ -32,17 +32,25 @@ from jt_edu.variable.var import Var
 RANDOMNESS = ("error", "different", "same")
 
 
+class Wish(NamedTuple):
+    """What vmap is asked for."""
+
+    in_dims: Any
+    out_dims: Any
+    randomness: str
+    at_once: int | None
+
+
 def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
     """`func` for many examples at once: its arguments have one axis more, and so have its answers.
 
-    The function sees one example: a Var with its shape, and without numbers. A condition on them (`if x > 0`) cannot
-    be answered, and raises: `jt.where` takes its place.
+    The function sees one example, a Var with a shape and no numbers: a condition (`if x > 0`) raises, `jt.where` not.
+    It is given Vars, and structures of them, and returns such.
 
     Args:
-        func: of Vars, and structures of them, to Vars, and structures of them.
         in_dims: along which axis the examples of an argument lie; None: it is the same for all of them. One number for
             all arguments, or a tuple of one for each, in which a structure speaks of the parts of a structure.
             Arguments that are given by name have their examples along axis 0.
@@ -55,8 +63,7 @@ def vmap(
         ShapeError: the arguments have different numbers of examples.
 
     Example:
-        >>> dot = lambda x, y: (x * y).sum()
-        >>> xs = jt.array([[1.0, 2.0], [3.0, 4.0]])
+        >>> dot, xs = lambda x, y: (x * y).sum(), jt.array([[1.0, 2.0], [3.0, 4.0]])
         >>> vmap(dot)(xs, xs).tolist(), vmap(dot, in_dims=(0, None))(xs, jt.array([1.0, 0.0])).tolist()
         ([5.0, 25.0], [1.0, 3.0])
         >>> vmap(vmap(dot, (None, 0)), (0, None))(xs, xs).tolist()  # all pairs
@@ -66,26 +73,24 @@ def vmap(
         raise ArgumentError("vmap takes a function", short(func), "jt.vmap(func)(x)")
     choice("vmap", "randomness", randomness, RANDOMNESS)
     at_once = None if chunk_size is None else whole("vmap", "chunk_size", chunk_size, 1)
+    wish = Wish(in_dims, out_dims, randomness, at_once)
+    return wraps(func)(lambda *args, **named: _in_chunks(func, each((args, named), lambda v: v), wish))
 
-    @wraps(func)
-    def call(*args: Any, **named: Any) -> Any:
-        given = each((args, named), lambda v: v)
-        dims = [*beside("in_dims of vmap", in_dims, given[0]), *(0 for _ in vars_in(given[1]))]
-        batches, size = _batches(vars_in(given), dims)
 
-        def part(lo: int, hi: int) -> Any:
-            mine = [b if b is None or (lo, hi) == (0, size) else b[lo:hi] for b in batches]
-            return _mapped(func, given, mine, hi - lo, out_dims, randomness)
-
-        if at_once is None or at_once >= size:
-            return part(0, size)
-        parts = [part(lo, min(lo + at_once, size)) for lo in range(0, size, at_once)]
-        wanted = beside("out_dims of vmap", out_dims, parts[0])
-        columns = zip(*map(vars_in, parts), strict=True)
-        joined = (p[0] if d is None else concat(list(p), d) for p, d in zip(columns, wanted, strict=True))
-        return replaced(parts[0], joined)
-
-    return call
+def _in_chunks(func: Callable[..., Any], given: Any, wish: Wish) -> Any:
+    """The answer for all examples, so many at once as are asked for."""
+    args, named = given
+    dims = [*beside("in_dims of vmap", wish.in_dims, args), *(0 for _ in vars_in(named))]
+    batches, size = _batches(vars_in(given), dims)
+    if wish.at_once is None or wish.at_once >= size:
+        return _mapped(func, given, batches, size, wish)
+    parts = []
+    for lo in range(0, size, wish.at_once):
+        chunk = [b if b is None else b[lo : lo + wish.at_once] for b in batches]
+        parts.append(_mapped(func, given, chunk, min(wish.at_once, size - lo), wish))
+    wanted = beside("out_dims of vmap", wish.out_dims, parts[0])
+    columns = zip(*map(vars_in, parts), strict=True)
+    return replaced(parts[0], (p[0] if d is None else concat(list(p), d) for p, d in zip(columns, wanted, strict=True)))
 
 
 def _batches(variables: list[Var], dims: list[Any]) -> tuple[list[Var | None], int]:
@@ -107,20 +112,18 @@ def _batches(variables: list[Var], dims: list[Any]) -> tuple[list[Var | None], i
     return batches, sizes.pop()
 
 
-def _mapped(
-    func: Callable[..., Any], given: Any, batches: list[Var | None], size: int, out_dims: Any, randomness: str
-) -> Any:
+def _mapped(func: Callable[..., Any], given: Any, batches: list[Var | None], size: int, wish: Wish) -> Any:
     """The function run once, and its answer for all examples."""
     with flag_scope(lazy_execution=True):
         pairs = zip(vars_in(given), batches, strict=True)
         ones = [Var._of(v.node) if b is None else example(b.shape[1:], b.node) for v, b in pairs]
         twins = {one.node: b.node for one, b in zip(ones, batches, strict=True) if b is not None}
-        batch = Batch(size, twins, randomness)
+        batch = Batch(size, twins, wish.randomness)
         args, named = replaced(given, ones)
         answer = func(*args, **named)  # which may change its arguments: they are handles of its own
         found = only_vars("vmap", answer)
         _refuse_changes(batch, found)
-        dims = beside("out_dims of vmap", out_dims, answer)
+        dims = beside("out_dims of vmap", wish.out_dims, answer)
         nodes = batch.of([v.node for v in found])
     return replaced(answer, _placed(batch, found, nodes, dims))
 

@@ -43,7 +43,7 @@ def kernel(
             row-major order, with the rank and dtype of their Vars (halves come as float32).
         gradient: for each input a rule (out, dout, *inputs) -> gradient, or None.
         weight: what one element of the output costs, in multiplications; decides whether threads are woken.
-        kind: what a fuser may know of it.
+        kind: what a fuser may know of it, and a batch: `Rows`, where the work goes by rows.
 
     Returns:
         op(*inputs, shape=..., dtype=..., span=1); [0, span) are pieces of work that do not depend on each other.

@@ -65,7 +65,8 @@ def _asked(name: str, loss: Any, targets: Any) -> list[Var]:
     asked = list(targets) if isinstance(targets, (list, tuple)) else [targets]
     if not isinstance(loss, Var) or not all(isinstance(t, Var) for t in asked):
         kinds = f"{type(loss).__name__}, {[type(t).__name__ for t in asked]}"
-        raise ArgumentError(f"jt.{name} takes a Var, and a Var or a list of them", kinds, "jt.grad(loss, [w, b])")
+        way = f"jt.func.{name}" if callable(loss) and name in ("grad", "vjp") else "jt.grad(loss, [w, b])"
+        raise ArgumentError(f"jt.{name} takes a Var, and a Var or a list of them", kinds, way)
     return asked
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu import nn
+from jt_edu.ir.index_expr import load
 
 RNG = np.random.RandomState(5)
 
@@ -57,6 +58,22 @@ SMOOTH = {
     "layer norm": (lambda x: nn.layer_norm(x, 3), [A]),
     "batch norm": (lambda x: nn.batch_norm(x, None, None, training=True), [IMAGE]),
     "cross entropy": (nn.cross_entropy_loss, [A, np.array([2, 0])]),
+    "reading outside": (lambda x: x.reindex((3, 3), lambda i, j: (i, 2 * j - 1), 4.0), [A]),
+    "reading where it is valid": (
+        lambda x: x.reindex((2, 3), lambda i, j: (i, j), -1.0, valid=lambda i, j: i < j), [A]
+    ),
+    "reading by tables": (
+        lambda x, i: x.reindex((3,), lambda k: (load(0, k), k), extras=[i]), [some(3, 3), ROW]
+    ),
+    "adding outside": (lambda x: x.reindex_reduce("add", (2, 2), lambda i, j: (i, 2 * j - 1)), [A]),
+    "adding where it is valid": (
+        lambda x: x.reindex_reduce("add", (3,), lambda i, j: (j,), valid=lambda i, j: i < j), [A]
+    ),
+    "adding by tables": (
+        lambda x, i: x.reindex_reduce("add", (3,), lambda k: (load(0, k),), extras=[i // 2]), [V[:3], ROW]
+    ),
+    "multiplying": (lambda x: x.reindex_reduce("multiply", (2,), lambda i, j: (j // 2,)), [A]),
+    "writing": (lambda x: x.reindex_reduce("last", (2,), lambda i, j: (j // 2,)), [A]),
     "transpose": (lambda x: x.transpose(1, 0), [A]),
     "reshape": (lambda x: x.reshape(3, 2), [A]),
     "broadcast": (lambda x: x.broadcast_to((2, 2, 3)), [A]),
@@ -82,6 +99,7 @@ SMOOTH = {
     "outer": (jt.outer, [V, some(3)]),
     "linear": (lambda x, w, b: nn.linear(x, w, b), [A, some(4, 3), V]),
     "conv2d": (lambda x, w: jt.conv2d(x, w, padding=1), [IMAGE, TAPS]),
+    "conv2d of the same size": (lambda x, w: jt.conv2d(x, w, padding="same"), [IMAGE, some(2, 2, 2, 2)]),
     "conv2d with strides": (lambda x, w: jt.conv2d(x, w, None, (2, 1), (1, 0), (1, 1)), [IMAGE, TAPS]),
     "conv2d with groups": (lambda x, w: jt.conv2d(x, w, groups=2), [IMAGE, some(4, 1, 3, 3)]),
     "conv1d": (lambda x, w: jt.conv1d(x, w, dilation=2), [some(1, 2, 5), some(3, 2, 2)]),

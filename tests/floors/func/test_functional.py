@@ -88,6 +88,14 @@ def test_a_vector_of_one_number_may_be_left_out():
     assert ours.vhp(lambda x: x**3, jt.array([2.0]))[1].tolist() == [12.0]
 
 
+def test_an_input_that_is_changed_in_place_is_differentiated_where_it_began():
+    def change(x):
+        x *= 3
+        return x * x
+
+    assert ours.jacobian(change, jt.array([2.0])).tolist() == [[36.0]]
+
+
 def test_forwards_needs_no_vectorize():
     found = ours.jacobian(one(jt), jt.array(X), strategy="forward-mode")
 
@@ -181,6 +189,18 @@ def test_vectorize_goes_through_the_function_once_for_all_rows():
 def test_what_they_cannot_do_they_say(call, error, message):
     with pytest.raises(error, match=message):
         call(jt.array(X))
+
+
+@pytest.mark.parametrize("how", [{}, {"vectorize": True}, {"strategy": "forward-mode"}])
+def test_what_is_empty_has_an_empty_jacobian(how):
+    assert ours.jacobian(lambda x: x[:0], jt.array(X), **how).shape == (0, 3)
+    assert ours.jacobian(lambda x: x.sum(), jt.ones(0), **how).shape == (0,)
+
+
+def test_who_gives_a_function_to_the_gradient_of_a_var_is_told_where_to_go():
+    for name in ("grad", "vjp"):
+        with pytest.raises(ArgumentError, match=f"jt.func.{name}"):
+            getattr(jt, name)(one(jt), jt.array(X), 1.0)
 
 
 def test_it_is_found_where_pytorch_has_it():

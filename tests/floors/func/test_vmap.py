@@ -1,5 +1,6 @@
 """vmap of a function is a loop over examples, whatever the function is made of; what it cannot be, it says."""
 
+import gc
 import itertools
 
 import numpy as np
@@ -10,6 +11,8 @@ from jt_edu import nn
 from jt_edu.autograd import Function
 from jt_edu.base.errors import ArgumentError, RangeError, ShapeError
 from jt_edu.func import functional_call, grad, jacrev, stack_module_state, vjp
+from jt_edu.ir.meta_ops import HostCall
+from jt_edu.ir.node import Node
 from tests.floors.func.table import SMOOTH, STEPS, some
 
 ALL = SMOOTH | STEPS
@@ -288,12 +291,48 @@ def test_the_gradient_of_a_function_can_be_differentiated_again():
     np.testing.assert_allclose(jt.grad(slope.sum(), x).numpy(), 6 * x.numpy())
 
 
+def test_nothing_of_a_batch_stays_in_memory():
+    x = jt.array(some(3, 2))
+    gc.collect()
+    before = sum(isinstance(o, Node) for o in gc.get_objects())
+    gc.disable()
+    try:
+        for make in (grad, lambda f: f):
+            jt.grad(jt.vmap(make(lambda a: Cube.apply(a, a)[0].sum()))(x).sum(), x).numpy()
+
+        assert sum(isinstance(o, Node) for o in gc.get_objects()) - before < 8
+    finally:
+        gc.enable()
+
+
 def test_what_is_cut_off_stays_so():
     x = jt.array(some(3, 2))
 
-    found = jt.vmap(lambda a: a * a.detach())(x)
+    @jt.no_grad
+    def cut(a):
+        return jt.cumsum(a, 0), a * 2, jt.knn(a.reshape(1, 2, 1), a.reshape(1, 2, 1), 1)[0].reshape(2)
+
+    found = jt.vmap(lambda a: a * a.detach() + sum(cut(a)) * 3)(x)
 
     np.testing.assert_allclose(jt.grad(found.sum(), x).numpy(), x.numpy())
+
+
+class Straight(Function):
+    """A value that has nothing to do with x, for which x is given the gradient."""
+
+    def execute(self, x, value):
+        return value * 1
+
+    def grad(self, dout):
+        return dout, None
+
+
+def test_a_gradient_may_go_to_what_was_not_read():
+    x = jt.array(some(3, 2))
+
+    found = jt.vmap(lambda a: Straight.apply(a * 2, jt.ones(2)))(x)
+
+    assert jt.grad((found * jt.array([1.0, 10.0])).sum(), x).tolist() == [[2.0, 20.0]] * 3
 
 
 # ------------------------------------------------------------------------------------------------ convolutions
@@ -424,6 +463,13 @@ def test_an_argument_may_be_changed_in_place_and_stays_what_it_was_outside():
     np.testing.assert_array_equal(y.numpy(), before[1])
 
 
+def test_other_ranks_are_not_asked_for_each_example():
+    op = HostCall("sum of ranks", lambda a: a, (), "the other ranks")
+
+    with pytest.raises(ArgumentError, match="vmap cannot ask the other ranks for each example; found sum of ranks"):
+        jt.vmap(lambda a: jt.Var._of(Node(op, (a.node,), a.shape, a.dtype)))(jt.ones(3))
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -457,3 +503,12 @@ def test_rows_of_a_jacobian_inside_a_map_are_those_of_each_example():
 
     for k in range(3):
         np.testing.assert_allclose(found[k].numpy(), np.eye(2) * x[k].numpy().sum() + x[k].numpy()[:, None])
+
+
+def test_transforms_of_many_signals_are_one_transform():
+    x = jt.array(np.random.default_rng(0).normal(size=(64, 2, 12)))
+
+    many = jt.vmap(lambda v: jt.fft.irfft(jt.fft.rfft(v) ** 2))(x)
+
+    assert len(jt.explain(many).kernels) == len(jt.explain(jt.fft.irfft(jt.fft.rfft(x[0]) ** 2)).kernels)
+    np.testing.assert_allclose(many, [jt.fft.irfft(jt.fft.rfft(v) ** 2) for v in x], atol=1e-12)

@@ -510,5 +510,5 @@ def test_transforms_of_many_signals_are_one_transform():
 
     many = jt.vmap(lambda v: jt.fft.irfft(jt.fft.rfft(v) ** 2))(x)
 
-    assert len(jt.explain(many).kernels) == len(jt.explain(jt.fft.irfft(jt.fft.rfft(x[0]) ** 2)).kernels)
+    assert [k.name for k in jt.explain(many).kernels if "fft" in k.name] == ["fft", "inverse fft"]
     np.testing.assert_allclose(many, [jt.fft.irfft(jt.fft.rfft(v) ** 2) for v in x], atol=1e-12)

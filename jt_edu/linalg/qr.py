@@ -77,11 +77,13 @@ def kernel(lo, hi, x, out):
             for j in range(k, end):
                 length = 0.0  # in 64 bits: a square may be too large for 32
                 for i in range(j + 1, m):
-                    length += f[i, j].real * f[i, j].real + f[i, j].imag * f[i, j].imag
+                    real, imaginary = np.float64(f[i, j].real), np.float64(f[i, j].imag)
+                    length += real * real + imaginary * imaginary
                 top, f[m, j] = f[j, j], 0
                 if length == 0 and top.imag == 0:
                     continue
-                length = {real}(math.sqrt(length + top.real * top.real + top.imag * top.imag))
+                real, imaginary = np.float64(top.real), np.float64(top.imag)
+                length = {real}(math.sqrt(length + real * real + imaginary * imaginary))
                 length = -length if top.real > 0 else length
                 turn, sums = ((length - top) / length).conjugate(), f[m, j + 1 : end]
                 for i in range(j + 1, m):

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, halves, kept, matrices, of_batch
+from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.linalg.triangular import solve_triangular, substituted
 from jt_edu.ops.arguments import yes_or_no
+from jt_edu.ops.complex import real
 from jt_edu.ops.create import zeros
 from jt_edu.ops.diagonal import tril
 from jt_edu.ops.matmul import matmul
@@ -76,10 +77,11 @@ class CholeskyEx(NamedTuple):
 def _gradient(out: Var, dout: Var, x: Var) -> Var:
     """L^-H P L^-1, made its own adjoint, where P is the lower half of L^H dL, with half of its diagonal."""
     n = x.shape[1]
-    factor = out[:, :n]
-    p = matmul(factor.mH, tril(dout[:, :n]))
-    p = (tril(p) + tril(p, -1).mH) / 2
-    return substituted(factor.mH, substituted(factor.mH, (p + p.mH) / 2, upper=True).mH, upper=True).mH
+    turned = adjoint_of(out[:, :n])
+    p = matmul(turned, tril(dout[:, :n]))
+    p = tril(p) + adjoint_of(tril(p, -1))
+    half = substituted(turned, (p + adjoint_of(p)) / 4, upper=True)
+    return adjoint_of(substituted(turned, adjoint_of(half), upper=True))
 
 
 FACTOR = by_dtype("cholesky", RAISES + TEXT.replace("{begin}", "").replace("{wrong}", _REFUSED), (_gradient,))
@@ -106,7 +108,7 @@ def cholesky(A: Any, *, upper: bool = False) -> Var:
     """
     a = matrices("cholesky", A)
     if yes_or_no("cholesky", "upper", upper):
-        return cholesky(a.mH).mH
+        return adjoint_of(cholesky(adjoint_of(a)))
     x, _ = batch_of(a)
     return of_batch(FACTOR, x, *x.shape[1:]).reshape(a.shape)
 
@@ -125,14 +127,14 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> C
         2
     """
     a, above = matrices("cholesky_ex", A), yes_or_no("cholesky_ex", "upper", upper)
-    x, lead = batch_of(a.mH if above else a)
+    x, lead = batch_of(adjoint_of(a) if above else a)
     n = x.shape[1]
     if yes_or_no("cholesky_ex", "check_errors", check_errors):
         return CholeskyEx(cholesky(a, upper=above), zeros(lead, "int32"))
     both = kept(of_batch(TRIED, x, n + 1, n))
     factor = both[:, :n].reshape(a.shape)
-    info = sum(both[:, n, :1].detach().real, -1)  # of a matrix without rows there is none
-    return CholeskyEx(factor.mH if above else factor, info.cast("int32").reshape(lead))
+    info = sum(real(both[:, n, :1].detach()), -1)  # of a matrix without rows there is none
+    return CholeskyEx(adjoint_of(factor) if above else factor, info.cast("int32").reshape(lead))
 
 
 @halves
@@ -150,5 +152,5 @@ def cholesky_solve(B: Any, L: Any, *, upper: bool = False) -> Var:
     """
     above = yes_or_no("cholesky_solve", "upper", upper)
     factor = matrices("cholesky_solve", L)
-    lower = factor.mH if above else factor
-    return solve_triangular(lower.mH, solve_triangular(lower, B, upper=False), upper=True)
+    lower = adjoint_of(factor) if above else factor
+    return solve_triangular(adjoint_of(lower), solve_triangular(lower, B, upper=False), upper=True)

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from jt_edu.linalg.lu import factored
 from jt_edu.linalg.lu_kernel import ADJUGATE
-from jt_edu.linalg.matrices import batch_of, by_dtype, halves, kept, matrices, of_batch
+from jt_edu.linalg.matrices import adjoint_of, batch_of, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.linalg.solve import inv
-from jt_edu.ops.complex import complex
+from jt_edu.ops.complex import complex, imag, real
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.reduce import sum
 from jt_edu.variable.var import Var
@@ -56,23 +56,23 @@ class SignLogDet(NamedTuple):
 
 
 def _of_det(_: Var, dout: Var, _lu: Var, x: Var) -> Var:
-    return dout[:, None, None] * _adjugate(x).mH
+    return dout[:, None, None] * adjoint_of(_adjugate(x))
 
 
 def _of_adjugate(out: Var, dout: Var, x: Var) -> Var:
     """The adjugate is D X, with the determinant D and the inverse X: it is the derivative of each that counts."""
     n = x.shape[1]
-    adjoint, given, inverse = out[:, :n, n:].mH, dout[:, :n, n:], inv(x)
-    return sum(given * inverse.conj(), (1, 2), True) * adjoint - matmul(matmul(adjoint, given), inverse.mH)
+    adjoint, given, inverse = adjoint_of(out[:, :n, n:]), dout[:, :n, n:], inv(x)
+    return sum(given * inverse.conj(), (1, 2), True) * adjoint - matmul(matmul(adjoint, given), adjoint_of(inverse))
 
 
 def _of_logarithm(out: Var, dout: Var, _: Var, x: Var) -> Var:
     """dlog A^-H; the sign of a complex matrix turns as the imaginary part of the logarithm says."""
     scale = dout[:, 1]
     if x.dtype.kind == "c":
-        turn = (dout[:, 0] * out[:, 0].conj()).imag
-        scale = complex(scale.real, turn)
-    return scale[:, None, None] * inv(x).mH
+        turn = imag(dout[:, 0] * out[:, 0].conj())
+        scale = complex(real(scale), turn)
+    return scale[:, None, None] * adjoint_of(inv(x))
 
 
 DET = by_dtype("det", PRODUCT, (None, _of_det))
@@ -93,8 +93,8 @@ def det(A: Any) -> Var:
         A: (..., n, n).
 
     Example:
-        >>> det(array([[1.0, 2.0], [3.0, 4.0]])).item()
-        -2.0
+        >>> det(array([[1.0, 2.0], [4.0, 4.0]])).item()
+        -4.0
     """
     x, lead = batch_of(matrices("det", A))
     return DET(factored(x).detach(), x, shape=(len(x),), dtype=x.dtype, span=len(x)).reshape(lead)
@@ -115,7 +115,7 @@ def slogdet(A: Any) -> SignLogDet:
     """
     x, lead = batch_of(matrices("slogdet", A))
     both = kept(LOG(factored(x).detach(), x, shape=(len(x), 2), dtype=x.dtype, span=len(x)))
-    size = both[:, 1].real
+    size = real(both[:, 1])
     return SignLogDet(both[:, 0].reshape(lead), size.reshape(lead))
 
 

@@ -15,11 +15,12 @@ import numpy as np
 
 from jt_edu.base.dtypes import real_of
 from jt_edu.base.errors import ArgumentError, ShapeError
-from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, halves, matrices, of_batch
+from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, halves, matrices, of_batch
 from jt_edu.linalg.qr import qr
 from jt_edu.linalg.svd import svd
 from jt_edu.linalg.triangular import substituted
 from jt_edu.ops.arguments import choice, number
+from jt_edu.ops.complex import real
 from jt_edu.ops.create import full, zeros
 from jt_edu.ops.dtype_rules import as_floats
 from jt_edu.ops.matmul import matmul
@@ -88,7 +89,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
         raise ShapeError("lstsq takes A (..., m, n) and B (..., m, r) or (..., m)", f"shapes {a.shape} and {b.shape}")
     x, rank, values = _by_qr(a, columns) if by_qr else _by_svd(a, columns, rcond)
     left = matmul(a, x) - columns
-    residuals = sum((left * left.conj()).real, -2) if a.shape[-2] > a.shape[-1] else zeros(0, dtype=real_of(a.dtype))
+    residuals = sum(real(left * left.conj()), -2) if a.shape[-2] > a.shape[-1] else zeros(0, dtype=real_of(a.dtype))
     if vector and a.shape[-2] > a.shape[-1]:
         residuals = residuals[..., 0]
     return LstSq(x[..., 0] if vector else x, residuals, rank, values)
@@ -96,12 +97,13 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
 
 def _by_qr(a: Var, b: Var) -> tuple[Var, Var, Var]:
     m, n = a.shape[-2:]
-    q, r = qr(a if m >= n else a.mH)
+    q, r = qr(a if m >= n else adjoint_of(a))
     x, lead = batch_of(r)
+    others = full(lead, min(m, n), "int64"), zeros(0, dtype=real_of(a.dtype))
     r = of_batch(CHECKED, x, *x.shape[1:]).reshape(*lead, *x.shape[1:])
-    tall = m >= n
-    x = substituted(r, matmul(q.mH, b), upper=True) if tall else matmul(q, substituted(r.mH, b, upper=False))
-    return x, full(lead, min(m, n), "int64"), zeros(0, dtype=real_of(a.dtype))
+    if m >= n:
+        return substituted(r, matmul(adjoint_of(q), b), upper=True), *others
+    return matmul(q, substituted(adjoint_of(r), b, upper=False)), *others
 
 
 def _by_svd(a: Var, b: Var, rcond: Any) -> tuple[Var, Var, Var]:
@@ -110,4 +112,4 @@ def _by_svd(a: Var, b: Var, rcond: Any) -> tuple[Var, Var, Var]:
     least = max(*a.shape[-2:]) * float(np.finfo(s.dtype).eps) if rcond is None else number("lstsq", "rcond", rcond)
     kept = s > s[..., :1] * least
     inverse = (1 / s.where_not(~kept, 1)).where_not(~kept, 0)
-    return matmul(vh.mH, inverse[..., None] * matmul(u.mH, b)), sum(kept.cast("int64"), -1), s
+    return matmul(adjoint_of(vh), inverse[..., None] * matmul(adjoint_of(u), b)), sum(kept.cast("int64"), -1), s

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 from jt_edu.ir.builders import broadcast_shape
 from jt_edu.linalg.lu_kernel import FACTORS
-from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, halves, kept, matrices, of_batch
+from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.linalg.triangular import solve_triangular, substituted
 from jt_edu.ops.arguments import yes_or_no
+from jt_edu.ops.complex import real
 from jt_edu.ops.concat import concat
 from jt_edu.ops.create import eye
 from jt_edu.ops.custom_kernel import kernel
@@ -69,15 +70,15 @@ def _gradient(out: Var, dout: Var, x: Var) -> Var:
     k = min(m, n)
     lower, upper = _apart(out[:, :m])
     dl, du = tril(dout[:, :m, :k], -1), triu(dout[:, :k, :n])
-    below = matmul(lower[:, :k].mH, dl[:, :k]) - matmul(du[:, :, k:], upper[:, :, k:].mH)
-    above = matmul(du[:, :, :k], upper[:, :, :k].mH) - matmul(lower[:, k:].mH, dl[:, k:])
+    below = matmul(adjoint_of(lower[:, :k]), dl[:, :k]) - matmul(du[:, :, k:], adjoint_of(upper[:, :, k:]))
+    above = matmul(du[:, :, :k], adjoint_of(upper[:, :, :k])) - matmul(adjoint_of(lower[:, k:]), dl[:, k:])
     middle = tril(below, -1) + triu(above)
     if m > n:
-        rows = concat([substituted(lower[:, :k].mH, middle, upper=True), dl[:, k:]], 1)
-        da = substituted(upper, rows.mH, upper=True).mH
+        rows = concat([substituted(adjoint_of(lower[:, :k]), middle, upper=True), dl[:, k:]], 1)
+        da = adjoint_of(substituted(upper, adjoint_of(rows), upper=True))
     else:
-        beside = concat([substituted(upper[:, :, :k], middle.mH, upper=True).mH, du[:, :, k:]], 2)
-        da = substituted(lower.mH, beside, upper=True)
+        beside = concat([adjoint_of(substituted(upper[:, :, :k], adjoint_of(middle), upper=True)), du[:, :, k:]], 2)
+        da = substituted(adjoint_of(lower), beside, upper=True)
     return _rows(da, pivots_of(out, k), 1)
 
 
@@ -92,7 +93,7 @@ def factored(x: Var) -> Var:
 
 def pivots_of(packed: Var, steps: int) -> Var:
     """The exchanges in what `factored` returned, as PyTorch counts them: whole numbers from 1."""
-    return (packed[:, -1, :steps].detach().real + 1).cast("int32")
+    return (real(packed[:, -1, :steps].detach()) + 1).cast("int32")
 
 
 def _rows(x: Var, pivots: Var, back: int) -> Var:
@@ -169,12 +170,12 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     both, b, rows = matrices("lu_solve", LU), matrices("lu_solve", B, square=False), as_var(pivots)
     first, turned = yes_or_no("lu_solve", "left", left), yes_or_no("lu_solve", "adjoint", adjoint)
     if not first:
-        return lu_solve(both, rows, b.mH, adjoint=not turned).mH
+        return adjoint_of(lu_solve(both, rows, adjoint_of(b), adjoint=not turned))
     lead = broadcast_shape("lu_solve", both.shape[:-2], b.shape[:-2])
     b, rows = b.stretched((*lead, *b.shape[-2:])), _flat(rows.stretched((*lead, rows.shape[-1])))
     if turned:
-        y = solve_triangular(both.mH, b, upper=False)
-        y = solve_triangular(both.mH, y, upper=True, unitriangular=True)
+        y = solve_triangular(adjoint_of(both), b, upper=False)
+        y = solve_triangular(adjoint_of(both), y, upper=True, unitriangular=True)
         return _rows(batch_of(y)[0], rows, 1).reshape(b.shape)
     y = _rows(batch_of(b)[0], rows, 0).reshape(b.shape)
     return solve_triangular(both, solve_triangular(both, y, upper=False, unitriangular=True), upper=True)

@@ -27,6 +27,7 @@ from jt_edu.ir.node import OFTEN, Shape
 from jt_edu.ops.concat import concat
 from jt_edu.ops.custom_kernel import Rows, kernel
 from jt_edu.ops.dtype_rules import as_floats, widened
+from jt_edu.ops.transpose import matrix_transpose
 from jt_edu.variable.var import Var, as_var
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -51,6 +52,11 @@ def batch_of(x: Var) -> tuple[Var, Shape]:
     """A batch on one axis, (batch, n, m), and the lengths that were put together: `reshape(*lead, ...)` undoes it."""
     lead = x.shape[:-2]
     return x.reshape((math.prod(lead), *x.shape[-2:])), lead
+
+
+def adjoint_of(x: Var) -> Var:
+    """The conjugate transpose, which gradients of products are made of."""
+    return matrix_transpose(x).conj()
 
 
 def beside(name: str, a: Var, b: Var) -> tuple[Var, Shape]:

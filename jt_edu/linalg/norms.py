@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.dtypes import real_of
 from jt_edu.base.errors import ArgumentError, ShapeError
-from jt_edu.linalg.matrices import halves, matrices
+from jt_edu.linalg.matrices import adjoint_of, halves, matrices
 from jt_edu.linalg.solve import inv_ex
 from jt_edu.linalg.svd import svdvals
 from jt_edu.ops import reduce
 from jt_edu.ops.arguments import choice, listed_axes, same_words, yes_or_no
 from jt_edu.ops.compare import maximum
+from jt_edu.ops.create import zeros
 from jt_edu.ops.diagonal import tril
 from jt_edu.ops.dtype_rules import as_floats
 from jt_edu.ops.transpose import moveaxis
@@ -28,7 +30,7 @@ from jt_edu.variable.var import Var, as_var
 
 __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
 
-ORDERS = ("fro", "nuc", math.inf, -math.inf, 1, -1, 2, -2)
+ORDERS = ("fro", "nuc", math.inf, -math.inf, 1.0, -1.0, 2.0, -2.0)
 
 
 def _floats(x: Any, dtype: Any) -> Var:
@@ -81,19 +83,13 @@ def matrix_norm(
     keep = yes_or_no("matrix_norm", "keepdim", keepdim)
     if len(axes) != 2:
         raise ArgumentError("matrix_norm takes the two axes of matrices", f"dim={dim!r}", "jt.linalg.vector_norm")
-    known = ord if isinstance(ord, str) else float(ord) if isinstance(ord, (int, float, np.number)) else ord
-    if choice("matrix_norm", "ord", known, (*map(_plain, ORDERS),)) == "fro":
-        return reduce.norm(a, 2, axes, keep)
-    if known not in ("nuc", 2.0, -2.0):
-        return reduce.norm(a, ord=int(known) if abs(known) == 1 else known, dim=axes, keepdim=keep)
+    order: Any = float(ord) if isinstance(ord, (int, np.number)) else ord
+    if choice("matrix_norm", "ord", order, ORDERS) not in ("nuc", 2, -2):
+        return reduce.norm(a, ord=order, dim=axes, keepdim=keep)
     s = _singular_values(moveaxis(a, axes, (-2, -1)))
-    found = reduce.sum(s, -1) if known == "nuc" else reduce.max(s, -1) if known == 2 else reduce.min(s, -1)
+    found = reduce.sum(s, -1) if order == "nuc" else reduce.max(s, -1) if order == 2 else reduce.min(s, -1)
     shape = [1 if k in axes else n for k, n in enumerate(a.shape)]
     return found.reshape(shape) if keep else found
-
-
-def _plain(order: Any) -> Any:
-    return order if isinstance(order, str) else float(order)
 
 
 @halves
@@ -142,7 +138,7 @@ def cond(A: Any, p: Any = None) -> Var:
     spread = p is None or (not isinstance(p, str) and abs(p) == 2)
     a = matrices("cond", A, square=not spread)
     if 0 in a.shape[-2:]:
-        return a.real.new_zeros(a.shape[:-2])
+        return zeros(a.shape[:-2], dtype=real_of(a.dtype))
     if spread:
         s = _singular_values(a)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
@@ -170,7 +166,7 @@ def matrix_rank(
     """
     own = yes_or_no("matrix_rank", "hermitian", hermitian)
     a = matrices("matrix_rank", A, square=own)
-    s = _singular_values(tril(a) + tril(a, -1).mH if own else a).detach()
+    s = _singular_values(tril(a) + adjoint_of(tril(a, -1)) if own else a).detach()
     if tol is not None and atol is not None:
         raise ArgumentError("matrix_rank takes tol or atol", f"tol={tol}, atol={atol}", "one of them")
     least = atol if tol is None else tol

@@ -17,9 +17,8 @@ What that needs to work in lies in the same array, to the right and below:
     [ W        | T ]    32 rows each
     [ W        | S ]
 
-Source: Golub and Van Loan, "Matrix Computations", 4th edition, sections 5.1 and 5.2. The gradient: Walter and Lehmann
-2018, "Algorithmic differentiation of linear algebra functions" (arXiv:1009.6112); Roberts and Roberts 2020, "QR and LQ
-decomposition matrix backpropagation algorithms" (arXiv:2009.10071).
+Source: Golub and Van Loan, "Matrix Computations", 4th edition, sections 5.1 and 5.2. The gradient: Roberts and Roberts
+2020, "QR and LQ decomposition matrix backpropagation algorithms" (arXiv:2009.10071).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from jt_edu.base.errors import GradientError
-from jt_edu.linalg.matrices import batch_of, by_dtype, halves, kept, matrices, of_batch
+from jt_edu.linalg.matrices import adjoint_of, batch_of, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.linalg.triangular import substituted
 from jt_edu.ops.arguments import choice
 from jt_edu.ops.concat import concat
@@ -39,7 +38,7 @@ __all__ = ["qr"]
 
 MOST = 32  # mirrors in a block
 _BLOCK = """
-            for i in range(len(v)):
+            for i in range(len(v)):  # V, with its ones and zeros
                 row = v[i]
                 for c in range(b):
                     row[c] = f[k + i, k + c] if c < i else 1 if c == i else 0
@@ -51,7 +50,7 @@ _BLOCK = """
                     for c in range(len(row)):
                         row[c] = 0
             minus_ahb(v, v, s)
-            for j in range(b):
+            for j in range(b):  # S is -V^H V
                 t[j, j] = f[m, k + j]
                 for i in range(j):
                     total = s[i, j] * 0
@@ -76,13 +75,15 @@ def kernel(lo, hi, x, out):
             b = min(32, steps - k)
             end = k + b
             for j in range(k, end):
-                length = f[j, j].real * 0
+                length = 0.0  # in 64 bits: a square may be too large for 32
                 for i in range(j + 1, m):
-                    length += f[i, j].real * f[i, j].real + f[i, j].imag * f[i, j].imag
+                    real, imaginary = np.float64(f[i, j].real), np.float64(f[i, j].imag)
+                    length += real * real + imaginary * imaginary
                 top, f[m, j] = f[j, j], 0
                 if length == 0 and top.imag == 0:
                     continue
-                length = math.sqrt(length + top.real * top.real + top.imag * top.imag)
+                real, imaginary = np.float64(top.real), np.float64(top.imag)
+                length = {real}(math.sqrt(length + real * real + imaginary * imaginary))
                 length = -length if top.real > 0 else length
                 turn, sums = ((length - top) / length).conjugate(), f[m, j + 1 : end]
                 for i in range(j + 1, m):
@@ -137,17 +138,17 @@ class QR(NamedTuple):
 
 def _gradient(out: Var, dout: Var, _: Var, a: Var) -> Var:
     """(dQ + Q S) R^-H, where the triangle of dR R^H - Q^H dQ on and above the diagonal makes S its own adjoint."""
-    _, m, n = a.shape
+    m, n = a.shape[1:]
     k = min(m, n)
     wide = out.shape[2] - n - min(k, MOST)
     if wide > k:
         raise GradientError("the gradient of qr needs the columns of Q to be given by A", 'mode="complete"', "reduced")
     q, r, dq, dr = out[:, :m, :k], out[:, :k, wide : wide + n], dout[:, :m, :k], triu(dout[:, :k, wide : wide + n])
-    dq = dq + matmul(a[:, :, k:], dr[:, :, k:].mH)
-    x = triu(matmul(dr[:, :, :k], r[:, :, :k].mH) - matmul(q.mH, dq))
-    both = x + x.mH
+    dq = dq + matmul(a[:, :, k:], adjoint_of(dr[:, :, k:]))
+    x = triu(matmul(dr[:, :, :k], adjoint_of(r[:, :, :k])) - matmul(adjoint_of(q), dq))
+    both = x + adjoint_of(x)
     inner = dq + matmul(q, both - diag_embed(diagonal(both, 0, -2, -1)) / 2)
-    return concat([substituted(r[:, :, :k], inner.mH, upper=True).mH, matmul(q, dr[:, :, k:])], -1)
+    return concat([adjoint_of(substituted(r[:, :, :k], adjoint_of(inner), upper=True)), matmul(q, dr[:, :, k:])], -1)
 
 
 MIRRORS, PRODUCT = by_dtype("mirrors", _MIRRORS), by_dtype("qr", _PRODUCT, (None, _gradient))
@@ -172,7 +173,8 @@ def qr(A: Any, mode: str = "reduced") -> QR:
                [ 0. ,  0.4]], dtype=float32), array([[3., 1.],
                [4., 2.]], dtype=float32))
     """
-    word, (x, lead) = choice("qr", "mode", mode, ("reduced", "complete", "r")), batch_of(matrices("qr", A, False))
+    word = choice("qr", "mode", mode, ("reduced", "complete", "r"))
+    x, lead = batch_of(matrices("qr", A, square=False))
     m, n = x.shape[1:]
     rows = m if word == "complete" else min(m, n)
     both = kept(_both(x, rows))
@@ -184,6 +186,6 @@ def _both(x: Var, wide: int) -> Var:
     """[Q | R] of a batch, and below and to the right what was needed meanwhile; `wide` columns of Q."""
     batch, m, n = x.shape
     b = min(m, n, MOST)
-    work = 2 * b, b if n > b else 0
-    mirrors = of_batch(MIRRORS, x.detach(), m + 1 + work[0] * (n > b), n + work[1])
+    work = b if n > b else 0  # one panel has no columns beside it
+    mirrors = of_batch(MIRRORS, x.detach(), m + 1 + 2 * work, n + work)
     return PRODUCT(mirrors, x, shape=(batch, m + 2 * b, wide + n + b), dtype=x.dtype, span=batch)

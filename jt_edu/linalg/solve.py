@@ -15,7 +15,7 @@ from jt_edu.base.errors import ShapeError
 from jt_edu.ir.node import Shape
 from jt_edu.linalg import small_systems
 from jt_edu.linalg.lu_kernel import SOLVED, TRIED
-from jt_edu.linalg.matrices import batch_of, beside, by_dtype, halves, kept, matrices, of_batch
+from jt_edu.linalg.matrices import adjoint_of, batch_of, beside, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.ops.arguments import listed_axes, whole, yes_or_no
 from jt_edu.ops.concat import concat
 from jt_edu.ops.create import index, zeros
@@ -23,7 +23,7 @@ from jt_edu.ops.diagonal import diagonal
 from jt_edu.ops.dtype_rules import as_floats
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.reduce import min, sum
-from jt_edu.ops.transpose import moveaxis
+from jt_edu.ops.transpose import matrix_transpose, moveaxis
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
@@ -46,13 +46,13 @@ class InvEx(NamedTuple):
 
 def _of_solve(out: Var, dout: Var, x: Var) -> Var:
     """[-dB X^H | dB]."""
-    db = solve(x[:, :, : x.shape[1]].mH, dout)
-    return concat([-matmul(db, out.mH), db], -1)
+    db = solve(adjoint_of(x[:, :, : x.shape[1]]), dout)
+    return concat([-matmul(db, adjoint_of(out)), db], -1)
 
 
 def _of_inv(out: Var, dout: Var, _: Var) -> Var:
     """-X^H dX X^H."""
-    return -matmul(out.mH, matmul(dout, out.mH))
+    return -matmul(adjoint_of(out), matmul(dout, adjoint_of(out)))
 
 
 def _op(name: str, text: str, rule: Callable[..., Var]) -> Callable[..., Var]:
@@ -123,16 +123,16 @@ def _system(name: str, A: Any, B: Any, first: bool) -> tuple[Var, int, Shape, Ca
     """[A | B], the columns of B, the lengths of the batch, and what makes the answer of a batch of X."""
     a, b = matrices(name, A), as_floats(as_var(B))
     vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and a.shape[:-1] == b.shape)
-    columns = b[..., None] if vector else b if first or b.ndim < 2 else b.mT
+    columns = b[..., None] if vector else b if first or b.ndim < 2 else matrix_transpose(b)
     if b.ndim == 0 or a.shape[-1] != columns.shape[-2] or (vector and not first):
         asked = f"{name} takes A (..., n, n) and B (..., n, r) or (..., n); with left=False (..., r, n)"
         raise ShapeError(asked, f"shapes {a.shape} and {b.shape}")
-    x, lead = beside(name, a if first else a.mT, columns)
+    x, lead = beside(name, a if first else matrix_transpose(a), columns)
     n, r = columns.shape[-2:]
 
     def finish(answer: Var) -> Var:
         found = answer.reshape(*lead, n, r)
-        return found[..., 0] if vector else found if first else found.mT
+        return found[..., 0] if vector else found if first else matrix_transpose(found)
 
     return x, r, lead, finish
 

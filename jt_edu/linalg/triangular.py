@@ -14,14 +14,14 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu.base.errors import ShapeError
-from jt_edu.linalg.matrices import beside, by_dtype, halves, matrices, of_batch
+from jt_edu.linalg.matrices import adjoint_of, beside, by_dtype, halves, matrices, of_batch
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.concat import concat
 from jt_edu.ops.create import eye
 from jt_edu.ops.diagonal import tril
 from jt_edu.ops.matmul import matmul
-from jt_edu.ops.transpose import flip
-from jt_edu.variable.var import Var
+from jt_edu.ops.transpose import flip, matrix_transpose
+from jt_edu.variable.var import Var, as_var
 
 __all__ = ["solve_triangular"]
 
@@ -51,8 +51,8 @@ def kernel(lo, hi, x, out):
 
 def _gradient(out: Var, dout: Var, x: Var) -> Var:
     """dB = T^-H dX, and dT = -dB X^H on and below the diagonal."""
-    db = substituted(x[:, :, : x.shape[1]].mH, dout, upper=True)
-    return concat([-tril(matmul(db, out.mH)), db], -1)
+    db = substituted(adjoint_of(x[:, :, : x.shape[1]]), dout, upper=True)
+    return concat([-tril(matmul(db, adjoint_of(out))), db], -1)
 
 
 LOWER = by_dtype("solve_triangular", TEXT, (_gradient,))
@@ -80,16 +80,16 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
     )
     a, b = matrices(name, A), matrices(name, B, square=False)
     if not first:
-        return solve_triangular(a.mT, b.mT, upper=not above, unitriangular=unit).mT
+        a, b, above = matrix_transpose(a), matrix_transpose(b), not above
     if a.shape[-1] != b.shape[-2]:
         raise ShapeError(
             f"{name} takes A (..., n, n) and B (..., n, r), or (..., r, n) with left=False",
-            f"shapes {a.shape} and {b.shape}",
+            f"shapes {as_var(A).shape} and {as_var(B).shape}",
         )
     if unit:
-        here = eye(a.shape[-1], dtype="bool")
-        a = a.where_not(here, 1)
-    return substituted(a, b, above)
+        a = a.where_not(eye(a.shape[-1], dtype="bool"), 1)
+    x = substituted(a, b, above)
+    return x if first else matrix_transpose(x)
 
 
 def substituted(t: Var, b: Var, upper: bool) -> Var:

@@ -123,6 +123,13 @@ def test_qr_in_mode_r_has_no_q():
     close(r, np.linalg.qr(some((4, 3)), "r"))
 
 
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_squares_of_float32_do_not_overflow_on_the_way_to_a_length(backend):
+    a = np.diag([3e30, 1.0]).astype("float32")[::-1] + np.eye(2, dtype="float32") * np.float32(4e30)
+
+    np.testing.assert_allclose(gives(backend, la.qr, a).R.numpy(), np.linalg.qr(a).R, rtol=1e-6)
+
+
 def test_columns_of_zeros_have_mirrors_that_change_nothing():
     q, r = gives("python", la.qr, np.zeros((3, 2)))
 

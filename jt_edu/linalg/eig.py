@@ -212,7 +212,7 @@ def kernel(lo, hi, x, schur, out):
             if half.real * root.real + half.imag * root.imag < 0:
                 root = -root
             f = half + root
-            r = math.sqrt(abs(f) * abs(f) + abs(c) * abs(c))
+            r = math.hypot(abs(f), abs(c))
             f, g = f / r, c / r
             for j in range(n):
                 one, two = t[k, j], t[k + 1, j]

@@ -68,7 +68,7 @@ def kernel(lo, hi, x, out):
         u, q, p = spare[0], spare[1], spare[2]
         for j in range(n):
             u[j] = q[j] = 0
-        for k in range(n - 1, -1, -1):  # A - u q^H - q u^H: rows are late by one step; u, q, p are conjugated, like rows
+        for k in range(n - 1, -1, -1):  # A - u q^H - q u^H is late by one step; u, q, p are rows: conjugated
             row, a, c = work[k], u[k].conjugate(), q[k].conjugate()
             for j in range(k + 1):
                 row[j] -= a * q[j] + c * u[j]

@@ -223,10 +223,7 @@ def kernel(lo, hi, x, bidiagonal, out):
             for j in range(i + 1, n):
                 if abs(d[j]) > abs(d[k]):
                     k = j
-            if d[k] < 0 and len(right):
-                for j in range(n * parts):
-                    right[k, j] = -right[k, j]
-            d[i], d[k] = abs(d[k]), d[i]
+            d[i], d[k] = abs(d[k]), d[i]  # rotations keep the sign of their product
             wanted[i] = d[i] / scale
             for side in range(2 if k != i and len(right) else 0):
                 rows = left if side else right

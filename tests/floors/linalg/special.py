@@ -41,6 +41,12 @@ def hard(n=12):
     }
 
 
+def graded(many, n, dtype):
+    """Many matrices whose numbers fall by 40 powers of ten from one corner to the other."""
+    steps = 10.0 ** -np.linspace(0, 20, n)
+    return (steps[:, None] * some(many, n, n, dtype=dtype) * steps).astype(dtype)
+
+
 def close(found, wanted, dtype, times=40.0):
     """Within a small multiple of the rounding of a dtype, as a part of the largest number."""
     found, wanted = np.asarray(found), np.asarray(wanted)

@@ -17,6 +17,8 @@ def holds(a, w, v, times=100.0):
     if np.isrealobj(a):
         assert (np.sort(w, -1) == np.sort(w.conj(), -1)).all()
         assert (v.imag[np.broadcast_to((w.imag == 0)[..., None, :], v.shape)] == 0).all()
+        first = np.broadcast_to((w.imag > 0)[..., None, :], v.shape)
+        assert (v[first] == np.roll(v, -1, -1)[first].conj()).all()
 
 
 def trouble(n=8):
@@ -30,6 +32,7 @@ def trouble(n=8):
         "rotation": np.kron(np.eye(n // 2), [[0, -1], [1, 0]]),
         "out of balance": some(n, n) * steps / steps[:, None] / 1e7,
         "Frank": frank,
+        "more ones": np.ones((9, 9)),
         "companion": np.vstack([-np.poly(np.arange(1, n + 1))[1:], np.eye(n)[:-1]]),
     }
 

@@ -5,7 +5,16 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.linalg.eigh import eigh, eigvalsh
-from tests.floors.linalg.special import adjoint, close, hard, hermitian, same_as_differences, same_derivatives, some
+from tests.floors.linalg.special import (
+    adjoint,
+    close,
+    graded,
+    hard,
+    hermitian,
+    same_as_differences,
+    same_derivatives,
+    some,
+)
 
 SIZES = [("float64", 1e300), ("float64", 1e-300), ("float32", 1e37), ("float32", 1e-37)]
 
@@ -44,6 +53,16 @@ def test_hard_matrices_are_as_good_as_others(dtype):
             holds(b[None], w.numpy(), v.numpy())
         except AssertionError:
             pytest.fail(name)
+
+
+@pytest.mark.parametrize(("dtype", "backend", "n"), [("float32", "numba", 40), ("complex64", "python", 14)])
+def test_numbers_of_40_powers_of_ten_leave_vectors_perpendicular(dtype, backend, n):
+    a = graded(n, n, dtype)
+    a = np.tril(a, -1) + adjoint(np.tril(a, -1)) + np.eye(n) * a.real
+
+    with jt.flag_scope(backend=backend):
+        for b in (a, a[:, ::-1, ::-1]):
+            holds(b, *(part.numpy() for part in eigh(jt.array(b))))
 
 
 def test_a_large_matrix_and_many_small_ones_are_compiled_once():

@@ -5,7 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.linalg.svd import svd, svdvals
-from tests.floors.linalg.special import adjoint, close, hard, same_as_differences, same_derivatives, some
+from tests.floors.linalg.special import adjoint, close, graded, hard, same_as_differences, same_derivatives, some
 
 SIZES = [("float64", 1e300), ("float64", 1e-300), ("float32", 1e37), ("float32", 1e-37)]
 
@@ -49,6 +49,15 @@ def test_hard_matrices_are_as_good_as_others(dtype):
             holds(b[None], *(part.numpy() for part in svd(jt.array(b[None]))))
         except AssertionError:
             pytest.fail(name)
+
+
+@pytest.mark.parametrize(("dtype", "backend", "n"), [("float32", "numba", 40), ("complex64", "python", 14)])
+def test_numbers_of_40_powers_of_ten_leave_vectors_perpendicular(dtype, backend, n):
+    a = graded(n, n, dtype)
+
+    with jt.flag_scope(backend=backend):
+        for b in (a, a[:, ::-1, ::-1]):
+            holds(b, *(part.numpy() for part in svd(jt.array(b))))
 
 
 def test_a_large_matrix_and_many_small_ones_are_compiled_once():

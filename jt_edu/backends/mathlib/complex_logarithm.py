@@ -15,7 +15,17 @@ from math import inf, nan
 
 from jt_edu.backends.mathlib import exponential, rounding
 from jt_edu.backends.mathlib.complex_exponential import complex_exp
-from jt_edu.backends.mathlib.complex_parts import Pair, determinant, infinite, larger, of_complex, product, total, where
+from jt_edu.backends.mathlib.complex_parts import (
+    Pair,
+    determinant,
+    infinite,
+    larger,
+    of_complex,
+    product,
+    sign_of,
+    total,
+    where,
+)
 from jt_edu.backends.mathlib.exponential import LOG2_E, LOG10_E
 from jt_edu.backends.mathlib.rounding import absolute
 from jt_edu.backends.mathlib.simd_math import Number
@@ -73,7 +83,17 @@ def complex_power(x: Number, y: Number, u: Number, v: Number) -> Pair:
     """e ** (w log z), and 0 of 0 to a power whose real part is positive."""
     re, im = _log(x, y)
     re, im = complex_exp(determinant(u, re, -v, im), determinant(u, im, v, re))
-    none, one = (x == 0) & (y == 0), (u == 0) & (v == 0)
-    re = where(none, where(u > 0, 0.0, nan), re)
-    im = where(none, where(u > 0, 0.0, nan), where((absolute(y) + absolute(v)) == 0, where(x < 0, im, y + v), im))
-    return where(one, 1.0, re), where(one, 0.0, im)
+    none, positive = (x == 0) & (y == 0), u > 0
+    re, im = where(none, where(positive, 0.0, nan), re), where(none, where(positive, 0.0, nan), im)
+    for n, (left, right) in enumerate(_small_powers(x, y)):
+        exact = (u == n) & (v == 0)
+        re, im = where(exact, left, re), where(exact, right, im)
+    return re, im
+
+
+def _small_powers(x: Number, y: Number) -> list[Pair]:
+    """z ** 0, ..., z ** 4 as products, so that powers of whole numbers are whole."""
+    square = determinant(x, x, -y, y), determinant(x, y, x, y)
+    cube = determinant(square[0], x, -square[1], y), determinant(square[0], y, square[1], x)
+    fourth = determinant(square[0], square[0], -square[1], square[1]), 2 * square[0] * square[1]
+    return [(absolute(sign_of(x)), 0 * absolute(sign_of(x))), (x, y), square, cube, fourth]

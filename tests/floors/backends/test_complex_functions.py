@@ -188,3 +188,59 @@ def test_over_the_plane_no_part_is_off_by_more_than_4_ulp(dtype, plain):
         error, point, answer = worst(name, z, got, DTYPES[dtype])
         print(f"{name:8} {dtype} {error:.2f} ulp at {point}: {answer}")
         assert error <= (MOST if dtype == "complex128" else 1), (name, point, answer)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_quotients_and_powers_keep_to_their_bounds(plain):
+    rng, n = np.random.default_rng(5), 30
+    sizes = [(-1, 1), (-150, 150), (300, 308), (-320, -305)]
+    draw = lambda low, high: (10.0 ** rng.uniform(low, high, n)) * np.exp(1j * rng.uniform(-pi, pi, n))  # noqa: E731
+    a, b = (np.concatenate([draw(*size) for size in sizes]) for _ in range(2))
+
+    quotient, power = run(["divide(a, b)", "power(a, b)"], [a, b], ["complex128"] * 2, plain=plain)
+
+    with mpmath.workprec(400):
+        for x, y, ratio, raised in zip(a.tolist(), b.tolist(), quotient.tolist(), power.tolist(), strict=True):
+            z, w = mpmath.mpc(x), mpmath.mpc(y)
+            exponent = w * mpmath.log(z)
+            assert off(ratio, z / w) <= MOST, (x, y)
+            if abs(exponent) < 700:
+                assert off(raised, mpmath.exp(exponent)) <= MOST + 2 * abs(exponent), (x, y)
+
+
+def off(got, exact):
+    """The distance in steps between floats of the size of the result."""
+    return float(abs(mpmath.mpc(got) - exact)) / float(np.spacing(float(abs(exact))))
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_powers_and_quotients_of_zeros_infinities_and_whole_numbers_are_what_they_have_to_be(plain):
+    big = 1.5e308
+    rows = [(0j, 1 + 1j, 0), (0j, 0j, 1), (0j, 2 + 0j, 0), (1 + 2j, 3 + 0j, -11 - 2j), (-2 + 0j, 2 + 0j, 4), (1j, 4 + 0j, 1)]
+    quotients = [(1 + 1j, complex(inf, inf), 0), (complex(big, big), complex(big, big), 1), (complex(1, 1), complex(inf, 1), 0)]
+    a, b, wanted = (np.array(column, complex) for column in zip(*rows, *quotients, strict=True))
+
+    power, quotient = run(["power(a, b)", "divide(a, b)"], [a, b], ["complex128"] * 2, plain=plain)
+
+    np.testing.assert_array_equal(power[: len(rows)], wanted[: len(rows)])
+    np.testing.assert_array_equal(quotient[len(rows) :], wanted[len(rows) :])
+    by_zero = run(["divide(a, b)"], [np.array([1 + 1j]), np.array([0j])], ["complex128"], plain=plain)[0]
+    assert by_zero[0] == complex(inf, inf)
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_large_angles_are_reduced_inside_of_complex_functions_too(dtype):
+    x = np.array([1e15, 1e22, 2.0**1023, -1e300] if dtype == "complex128" else [1e15, 1e22, 2.0**127, -1e30])
+    z = (x + 1j).astype(dtype)
+
+    for backend in ("python", "numba"):
+        with jt.flag_scope(backend=backend):
+            got = [f(jt.array(z)).numpy() for f in (jt.sin, jt.cos, jt.tan)]
+        with mpmath.workprec(1400):
+            for name, answers in zip(("sin", "cos", "tan"), got, strict=True):
+                assert worst_of(name, z, answers, DTYPES[dtype]) <= MOST, (backend, name)
+
+
+def worst_of(name, z, got, dtype):
+    exact = [OF_MPMATH[name](mpmath.mpc(v.real, v.imag)) for v in z.tolist()]
+    return max(max(steps(g.real, e.real, dtype), steps(g.imag, e.imag, dtype)) for g, e in zip(got, exact, strict=True))

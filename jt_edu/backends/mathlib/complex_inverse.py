@@ -63,7 +63,10 @@ def complex_rsqrt(x: Number, y: Number) -> Pair:
     """1 / sqrt(z)."""
     n, (re, im) = scale_of(x, y), complex_sqrt(x, y)
     size, endless = length(scaled(x, -n), scaled(y, -n)), infinite(x, y)
-    re, im = where(endless, 0 * sign_of(re), scaled(re / size, -n)), where(endless, 0 * sign_of(im), scaled(im / size, -n))
+    re, im = (
+        where(endless, 0 * sign_of(re), scaled(re / size, -n)),
+        where(endless, 0 * sign_of(im), scaled(im / size, -n)),
+    )
     return where(size == 0, inf, re), -im
 
 
@@ -73,7 +76,7 @@ def complex_divide(a: Number, b: Number, c: Number, d: Number) -> Pair:
     n, m = scale_of(a, b), scale_of(c, d)
     none, endless = (c == 0) & (d == 0), infinite(c, d)
     left, right = scaled(a, -n), scaled(b, -n)
-    c, d = _corner(scaled(c, -m), d, endless), _corner(scaled(d, -m), c, endless)
+    c, d = _corner(scaled(c, -m), endless), _corner(scaled(d, -m), endless)
     below = where(none, 1.0, determinant(c, c, d, d))
     finite = (left * 0 == 0) & (right * 0 == 0)
     size = where(endless & finite, -5000.0, n - m)
@@ -82,7 +85,7 @@ def complex_divide(a: Number, b: Number, c: Number, d: Number) -> Pair:
     return where(none, a / absolute(c), re), where(none, b / absolute(c), im)
 
 
-def _corner(x: Number, other: Number, endless: Number) -> Number:
+def _corner(x: Number, endless: Number) -> Number:
     """Beside an infinity all that counts is which part is infinite."""
     return where(endless, where(absolute(x) == inf, sign_of(x), 0 * x), x)
 

@@ -117,8 +117,8 @@ def complex_cos(x: Number, y: Number) -> Pair:
 
 
 def _tanh(x: Number, y: Number) -> Pair:
-    c, most = cos(y), absolute(y) > 2.0**1000  # which cannot be doubled
-    twice, s = where(most, 2 * c * c - 1, cos(2 * y)), where(most, 2 * sin(y) * c, sin(2 * y))
+    c, twice = cos(y), cos(2 * y)  # nan where y is too large to be doubled
+    s = where(absolute(y) > 2.0**1000, 2 * sin(y) * c, sin(2 * y))
     size = absolute(x)
     far = size > 20
     double, other, _ = _hyperbolic(where(far, 1.0, size))

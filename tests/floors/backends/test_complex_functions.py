@@ -232,6 +232,21 @@ def test_quotients_and_powers_keep_to_their_bounds(plain):
                 assert off(raised, mpmath.exp(exponent)) <= MOST + 2 * abs(exponent), (x, y)
 
 
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_part_of_a_quotient_whose_digits_cancel_keeps_those_that_are_left(plain):
+    rng = np.random.default_rng(9)
+    a = rng.standard_normal(20) + 1j * rng.standard_normal(20)
+    b = 1j * a  # but for the last digits
+    b += np.spacing(b.real) * rng.integers(-3, 4, 20)
+
+    (got,) = run(["divide(a, b)"], [a, b], ["complex128"], plain=plain)
+
+    for x, y, ratio in zip(a.tolist(), b.tolist(), got.tolist(), strict=True):
+        with mpmath.workprec(300):
+            exact = mpmath.mpc(x) / mpmath.mpc(y)
+            assert steps(ratio.real, exact.real, np.float64) <= MOST
+
+
 def off(got, exact):
     """The distance in steps between floats of the size of the result."""
     return float(abs(mpmath.mpc(got) - exact)) / float(np.spacing(float(abs(exact))))

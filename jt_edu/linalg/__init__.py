@@ -25,7 +25,10 @@ from jt_edu.ops.transpose import matrix_transpose
 
 __all__ = [
     "cross", "einsum", "matmul", "matrix_transpose", "multi_dot", "outer", "tensordot", "vecdot",
-    *names_of("jt_edu.linalg", "cholesky det eig eigh jacobi lstsq lu matrix_exp norms pinv products qr solve svd triangular"),
+    *names_of(
+        "jt_edu.linalg",
+        "cholesky det eig eigh jacobi lstsq lu matrix_exp norms pinv products qr solve svd triangular",
+    ),
 ]  # fmt: skip
 __all__.sort()
 

@@ -13,12 +13,12 @@ from typing import Any, overload
 import numpy as np
 
 from jt_edu.base.context import current
-from jt_edu.base.dtypes import PYTHON, as_dtype, float32, float64, int64, plain, uint64
+from jt_edu.base.dtypes import PYTHON, as_dtype, complex64, float32, float64, int64, plain, uint64
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import check_shape, filled, shared_source, short, source
 from jt_edu.ir.meta_ops import COUNTERS
 from jt_edu.ir.node import Node
-from jt_edu.ir.scalar_ops import COPY
+from jt_edu.ir.scalar_ops import COMPLEX, COPY
 from jt_edu.ops.arguments import number, one_of, same_words, whole, yes_or_no
 from jt_edu.ops.view import varargs
 from jt_edu.runtime.execute import run
@@ -235,21 +235,38 @@ def _plain(value: Any) -> Any:
 
 
 @makes
-def linspace(start: float, stop: float, num: int = 50, dtype: Any = float32, *, endpoint: bool = True) -> Var:
+def linspace(start: Any, stop: Any, num: int = 50, dtype: Any = None, *, endpoint: bool = True) -> Var:
     """`num` numbers at equal distances, from `start` to `stop`, which is included unless `endpoint=False`.
 
         out[k] = start + k * (stop - start) / (num - 1)
+
+    Args:
+        start: the first number, which may be complex.
+        stop: the last one.
+        num: how many there are.
+        dtype: float32 by default, and complex64 between complex numbers.
+        endpoint: whether `stop` is the last of them; otherwise it would be the next one.
 
     Example:
         >>> linspace(0, 1, 3).tolist(), linspace(0, 1, 4, endpoint=False).tolist()
         ([0.0, 0.5, 1.0], [0.0, 0.25, 0.5, 0.75])
     """
-    return leaf(_evenly("linspace", start, stop, num, endpoint).cast(dtype).detach())
+    values = _evenly("linspace", start, stop, num, endpoint)
+    return leaf(values.cast(_like(values) if dtype is None else dtype).detach())
+
+
+def _like(values: Var) -> Any:
+    """The dtype of numbers that were made in double precision, where none is asked for."""
+    return complex64 if values.dtype.kind == "c" else float32
 
 
 def _evenly(name: str, start: Any, stop: Any, num: Any, endpoint: bool) -> Var:
     """Numbers at equal distances in float64; the last is `stop` to the bit."""
-    first, last = (float(number(name, n, _plain(v))) for n, v in (("start", start), ("stop", stop)))
+    start, stop = _plain(start), _plain(stop)
+    if isinstance(start, complex) or isinstance(stop, complex):
+        re, im = (_evenly(name, *ends, num, endpoint) for ends in ((start.real, stop.real), (start.imag, stop.imag)))
+        return re.apply(COMPLEX, im)
+    first, last = (float(number(name, n, v)) for n, v in (("start", start), ("stop", stop)))
     count = whole(name, "num", num, 0)
     gaps = count - 1 if yes_or_no(name, "endpoint", endpoint) else count
     position = index((count,), 0)
@@ -259,16 +276,17 @@ def _evenly(name: str, start: Any, stop: Any, num: Any, endpoint: bool) -> Var:
 
 @makes
 def logspace(
-    start: float, stop: float, num: int = 50, base: float = 10.0, dtype: Any = float32, *, endpoint: bool = True
+    start: Any, stop: Any, num: int = 50, base: float = 10.0, dtype: Any = None, *, endpoint: bool = True
 ) -> Var:
-    """Powers whose exponents have equal distances: base**start to base**stop.
+    """Powers whose exponents have equal distances: base**start to base**stop; complex ones lie on a spiral.
 
     Example:
         >>> logspace(0, 2, 3).tolist()
         [1.0, 10.0, 100.0]
     """
     exponents = _evenly("logspace", start, stop, num, endpoint)
-    return leaf((full((), float(number("logspace", "base", base)), float64) ** exponents).cast(dtype).detach())
+    powers = full((), float(number("logspace", "base", base)), float64) ** exponents
+    return leaf(powers.cast(_like(powers) if dtype is None else dtype).detach())
 
 
 @makes

@@ -53,7 +53,7 @@ frac = _function(f.FRACTION, "x - trunc(x), with the sign of x.", "frac(array(-1
 
 @method
 def round(x: Any, decimals: int = 0) -> Var:
-    """Round to a number of decimals; halves go to the even digit.
+    """Round to a number of decimals, in both parts of a complex number; halves go to the even digit.
 
     Args:
         x: any shape.
@@ -68,13 +68,16 @@ def round(x: Any, decimals: int = 0) -> Var:
     """
     v = as_var(x)
     digits = whole("round", "decimals", decimals)
+    if v.dtype.kind == "c":
+        re, im = (round(v.apply(part), decimals) for part in (f.REAL, f.IMAG))
+        return re.apply(f.COMPLEX, im)
     if digits == 0 or (digits > 0 and v.dtype.kind in "iu"):
         return v.apply(f.ROUND)
     if v.dtype.kind in "iu":
         return _to_tens(v.cast("int64" if v.dtype.kind == "i" else "uint64"), digits).cast(v.dtype)
     if abs(digits) > MOST_DIGITS:
         return apart(x, v) if digits > 0 else v * 0
-    wide = v if abs(digits) <= LEAST_DIGITS or v.dtype.kind == "c" else v.cast(float64)
+    wide = v if abs(digits) <= LEAST_DIGITS else v.cast(float64)
     scale = 10.0 ** abs(digits)
     if digits < 0:
         return ((wide / scale).apply(f.ROUND) * scale).cast(v.dtype)

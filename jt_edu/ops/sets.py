@@ -14,13 +14,13 @@ from typing import Any
 
 from jt_edu.base.dtypes import int64, promote
 from jt_edu.ir.index_expr import load
+from jt_edu.ir.scalar_ops import IMAG, REAL
 from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
-from jt_edu.ops.concat import concat
+from jt_edu.ops.concat import concat, stack
 from jt_edu.ops.create import arange
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.cumulative import cumsum
 from jt_edu.ops.custom_kernel import kernel
-from jt_edu.ops.dtype_rules import check_order
 from jt_edu.ops.index import getitem, index_select
 from jt_edu.ops.nonzero import cut_off, positions
 from jt_edu.ops.reduce import any
@@ -48,7 +48,7 @@ def unique(
     x: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None, *, return_index: bool = False,
     equal_nan: bool = True,
 ) -> Any:  # fmt: skip
-    """The different numbers (or slices along `dim`), each once and in order.
+    """The different numbers (or slices along `dim`), each once and in order; complex ones by their real part first.
 
     Args:
         return_inverse: also where each number of x is in the answer.
@@ -64,11 +64,10 @@ def unique(
         [[1, 3], [1, 2]]
     """
     v, axis = as_var(x), None if dim is None else axis_of("unique", dim, as_var(x).ndim)
-    check_order("unique", v)
     flags = {"equal_nan": equal_nan, "return_index": return_index, "return_inverse": return_inverse}
     alike, wants_index, inverse = (yes_or_no("unique", name, flag) for name, flag in flags.items())
     counts = yes_or_no("unique", "return_counts", return_counts)
-    if axis is None and not (wants_index or inverse):  # nobody asks for positions
+    if axis is None and v.dtype.kind != "c" and not (wants_index or inverse):  # nobody asks for positions
         return _numbers_once(v, alike, counts)
     order, rows, new = _grouped(v, axis, alike)
     first = positions(new)
@@ -129,12 +128,21 @@ def unique_consecutive(x: Any, return_inverse: bool = False, return_counts: bool
 
 def _sorted_rows(table: Var) -> Var:
     """Positions that put the rows of a table in order: by the last column first, as keeping the order allows."""
+    if table.dtype.kind == "c":
+        return _sorted_rows(_ranked_parts(table))
     if table.shape[1] == 1:
         return sorted_positions(table.reshape(1, -1)).reshape(-1)
     order = arange(len(table))
     for column in reversed(range(table.shape[1])):
         order = order[sorted_positions(table[order, column].reshape(1, -1))[0]]
     return order
+
+
+def _ranked_parts(table: Var) -> Var:
+    """Three columns for each of complex numbers: which part is nan, as NumPy asks first, the real part, the other."""
+    re, im = table.apply(REAL), table.apply(IMAG)
+    rank = (re != re).cast(re.dtype) * 2 + (im != im).cast(re.dtype)  # noqa: PLR0124
+    return stack([rank, re, im], -1).reshape(len(table), 3 * table.shape[1])
 
 
 @template

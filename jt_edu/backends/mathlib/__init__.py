@@ -25,12 +25,14 @@ from jt_edu.backends.mathlib.float_bits import exponent, fraction, ldexp, mantis
 from jt_edu.backends.mathlib.scratch import scratch
 from jt_edu.backends.mathlib.nontemporal import ahead, block, stream
 from jt_edu.backends.mathlib.erfc import erfc, erfcx, ndtr
+from jt_edu.backends.mathlib import complex_inverse as _inverse, complex_logarithm as _logarithm  # noqa: F401
 from jt_edu.backends.mathlib.trig import acos, asin, atan, atan2, cos, sin, tan
 from jt_edu.backends.mathlib.integer import (
     at, bit_count, divide, floor_divide, fmax, fmin, fmod, gcd, maximum, minimum, remainder, select, shift_left,
     shift_right, until, wrap,
 )  # fmt: skip
 
+# complex_inverse, complex_logarithm and what they import tell the functions above what to do with complex numbers
 __all__ = [
     "absolute", "acos", "acosh", "ahead", "angle", "asin", "asinh", "at", "atan", "atan2", "atanh", "bessel0",
     "bessel0e", "bessel1", "bessel1e", "bfloat_to_float", "bit_count", "block", "bool_", "cbrt", "ceil", "complex128",

@@ -10,7 +10,6 @@ exponent bits of a float. Errors are stated in ulp, units in the last place, aga
 
 from __future__ import annotations
 
-import math
 from math import factorial, inf, nan
 
 import numpy as np
@@ -78,7 +77,7 @@ def half_expm1(x: Number) -> Number:
     return 2 * (quarter * r + (quarter - 0.25))
 
 
-@kernel_function(np.exp2, alike("fc"), {"c": lambda z: np.exp(z * LN2)})
+@kernel_function(np.exp2, alike("fc"))
 def exp2(x: Number) -> Number:
     """The power 2 ** x. Error: 1.1 ulp; exact for whole x."""
     x = where(x < x.either(-151.0, -1076.0), x.either(-151.0, -1076.0), x)
@@ -114,7 +113,7 @@ def edges_of_log(x: Number, value: Number) -> Number:
     return where((x > 0) & (x < inf), value, edge)
 
 
-@kernel_function(np.log2, alike("fc"), {"c": lambda z: np.log(z) * LOG2_E})
+@kernel_function(np.log2, alike("fc"))
 def log2(x: Number) -> Number:
     """The logarithm to base 2. Error: 2 ulp; exact for powers of two."""
     k, f, rest = octave(x)
@@ -122,7 +121,7 @@ def log2(x: Number) -> Number:
     return edges_of_log(x, k + ((f - rest) * low + (f - rest) * 1.4375))
 
 
-@kernel_function(np.log10, alike("fc"), {"c": lambda z: np.log(z) * LOG10_E})
+@kernel_function(np.log10, alike("fc"))
 def log10(x: Number) -> Number:
     """The logarithm to base 10. Error: 2 ulp."""
     k, f, rest = octave(x)
@@ -166,7 +165,7 @@ def signed_as(size: Number, x: Number) -> Number:
 
 
 def _plain_sigmoid(x: Number) -> Number:
-    if x.real < 0:
+    if x < 0:
         e = np.exp(x)
         return np.true_divide(e, 1 + e)
     return np.true_divide(1, 1 + np.exp(-x))
@@ -182,12 +181,7 @@ def sigmoid(x: Number) -> Number:
     return part / (part + 2.0**up)
 
 
-def _complex_tanh(z: Number) -> Number:
-    """The tanh of a complex number; far from 0, where numba's would divide inf by inf, from the last good place."""
-    return np.tanh(complex(math.copysign(40.0, z.real), z.imag) if abs(z.real) > 40 else z)
-
-
-@kernel_function(np.tanh, alike("fc"), {"c": _complex_tanh})
+@kernel_function(np.tanh, alike("fc"))
 def tanh(x: Number) -> Number:
     """The hyperbolic tangent. Error: 3 ulp."""
     h = half_expm1(-2 * abs_of(x))

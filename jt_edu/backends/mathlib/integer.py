@@ -79,7 +79,7 @@ def _extreme(name: str, a: Number, b: Number) -> Number:
 
 @kernel_function(np.true_divide, alike("fc"))
 def divide(a: Number, b: Number) -> Number:
-    """The quotient a / b, inf or nan where b is 0. Of complex numbers as Smith does, without overflow."""
+    """The quotient a / b, inf or nan where b is 0."""
     return a / b
 
 

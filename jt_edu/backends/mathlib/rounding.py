@@ -49,12 +49,7 @@ def absolute(x: Number) -> Number:
     return where(x < 0, -x, x) if x.signed else x
 
 
-def _complex_sign(z: Number) -> Number:
-    size = abs(z)
-    return complex(z.real / size, z.imag / size) if size != 0 else z
-
-
-@kernel_function(np.sign, alike("iufc"), {"c": _complex_sign})
+@kernel_function(np.sign, alike("iufc"))
 def sign(x: Number) -> Number:
     """-1, 0 or 1, and z / |z| of a complex number; nan stays nan."""
     return where(x > 0, 1, where(x < 0, -1, where(x == 0, 0, x)))
@@ -137,7 +132,7 @@ def _power_of_arrays(x: Number, y: Number) -> Number:
     return np.power(np.array([x]), np.array([y]))[0]
 
 
-_POWERS = {"i": _whole_power, "u": _whole_power, "c": _power_of_arrays}
+_POWERS = {"i": _whole_power, "u": _whole_power}
 
 
 def _power(x: Number, y: Number) -> Number:

@@ -20,6 +20,7 @@ from functools import partialmethod, wraps
 from types import FunctionType
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import core
 from numba import extending as numba_extending
@@ -205,25 +206,33 @@ def kernel_function(
 ) -> Callable[..., Any]:
     """Make a formula callable from Python (`python` answers) and from a kernel (the formula writes instructions).
 
-    Complex numbers are left to numba, which compiles `python`; where `compiled` names a function for a kind of
-    arguments, numba compiles that.
+    Complex numbers are computed by their parts, where `complex_parts` knows a formula. Else they are left to numba,
+    which compiles `python`; where `compiled` names a function for a kind of arguments, numba compiles that.
     """
     others = {"c": python if isinstance(python, FunctionType) else _calling(python)} | (compiled or {})
 
     def bind(formula: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(formula)
+        function: Any
+
+        @wraps(formula)  # type: ignore[no-redef]
         def function(*args: Any) -> Any:
-            return (formula if any(isinstance(a, Lane) for a in args) else python)(*args)
+            if any(isinstance(a, Lane) for a in args):
+                return formula(*args)
+            by_parts = function.of_complex and np.iscomplexobj(args[0])
+            return function.of_complex(*args) if by_parts else python(*args)
 
         def typer(*args: Any) -> Any:
             return rule(*args)
 
         def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             kinds = [types.unliteral(kind) for kind in signature.args]
+            if kind_of(kinds[0]) == "c" and function.of_complex:
+                return function.of_complex(*args, builder=builder, kinds=(*kinds, signature.return_type))
             if kind_of(kinds[0]) in others:
                 return context.compile_internal(builder, others[kind_of(kinds[0])], signature, args)
             return formula(*(Lane(builder, k, v) for k, v in zip(kinds, args, strict=True))).value
 
+        function.of_complex = None
         typer.__signature__ = inspect.signature(formula)  # type: ignore[attr-defined]
         return in_kernels(function, typer, lower)  # type: ignore[no-any-return]
 

@@ -19,7 +19,7 @@ from math import factorial, inf, nan, pi
 
 import numpy as np
 
-from jt_edu.backends.mathlib.exponential import abs_of, nearest_integer, signed_as, tanh
+from jt_edu.backends.mathlib.exponential import abs_of, nearest_integer, signed_as
 from jt_edu.backends.mathlib.rare_branch import rarely
 from jt_edu.backends.mathlib.simd_math import Number, alike, entry, instruction, kernel_function, series, types, where
 
@@ -136,12 +136,7 @@ def cos(x: Number) -> Number:
     return of_any_angle(_cosine, x)
 
 
-def _complex_tan(z: Number) -> Number:
-    t = tanh(complex(-z.imag, z.real))
-    return complex(t.imag, -t.real)
-
-
-@kernel_function(np.tan, alike("fc"), {"c": _complex_tan})
+@kernel_function(np.tan, alike("fc"))
 def tan(x: Number) -> Number:
     """The tangent, also of the largest numbers. Error: 4 ulp."""
     return of_any_angle(_tangent, x)

@@ -487,7 +487,9 @@ def test_complex_functions_are_numpys(dtype, bound, rng):
     z = (rng.standard_normal(200) + 1j * rng.standard_normal(200)).astype(dtype)
     w = (rng.standard_normal(200) + 1j * rng.standard_normal(200)).astype(dtype)
     twins = {"exp2": lambda z: np.exp(z * np.log(2)), "log2": lambda z: np.log(z) / np.log(2)}
-    expected = [twins.get(n, twin(n))(z) for n in (*smooth, *parts)] + [z / w, z**w]
+    x, y = z.astype(complex), w.astype(complex)  # NumPy's own complex64 is not always that exact
+    expected = [twins.get(n, twin(n))(x) for n in (*smooth, *parts)] + [x / y, x**y]
+    expected = [e.astype(dtype if e.dtype.kind == "c" else z.real.dtype) for e in expected]
     texts = [f"{n}(a)" for n in (*smooth, *parts)] + ["divide(a, b)", "power(a, b)"]
     types = [e.dtype.name for e in expected]
 

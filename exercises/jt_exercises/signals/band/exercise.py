@@ -22,6 +22,7 @@ PLACES = "`irfft` cannot see whether there were n numbers or one less, for both 
     "16.1",
     "a band",
     points=2,
+    seconds=60,  # kernels are compiled the first time
     hints=(
         "Bin k is a wave that goes round k times in all n numbers, which take n / rate seconds.",
         "`frequency = np.arange(n // 2 + 1) * rate / n`, and then two comparisons.",

@@ -26,6 +26,7 @@ SQUARED = (
     "16.3",
     "least squares without squares",
     points=3,
+    seconds=60,  # kernels are compiled the first time
     hints=(
         "The last row of r has one number: x[-1] = b[-1] / r[-1, -1]. The row above it then has one unknown left.",
         "`for i in reversed(range(len(b))):` and `b[i] - r[i, i + 1:] @ x[i + 1:]`, over r[i, i].",

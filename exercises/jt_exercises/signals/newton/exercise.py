@@ -22,6 +22,7 @@ SADDLES = ((4.0, -2.0, 0.5), (4.0, -0.01), (-3.0,), (3.0, 1.0))
     "16.4",
     "a step of Newton",
     points=3,
+    seconds=60,  # kernels are compiled the first time
     hints=(
         "`jt.func.grad(f)(x)` is the gradient g, `jt.func.hessian(f)(x)` the matrix h. Which step s makes g + h s 0?",
         "`jt.linalg.solve(h, g)`; and the step goes the other way.",

@@ -18,9 +18,8 @@ ALSO = [  # of which exercise, and what is written instead of what; no less righ
     ("16.1", BANDS, "(low <= frequency) & (frequency <= high)"),
     ("16.1", BANDS, "[float(low <= f <= high) for f in frequency]"),
     ("16.2", "np.concatenate([even + turned, even - turned])", "np.ravel([even + turned, even - turned])"),
-    ("16.3", "back(r.numpy(), (q.T @ y).numpy())", "jt.linalg.lstsq(a, y.reshape(-1, 1)).solution.reshape(-1)"),
-    ("16.4", "x - jt.linalg.solve(jt.func.hessian(f)(x), jt.func.grad(f)(x))",
-     "x - jt.linalg.inv(jt.autograd.functional.hessian(f, x)) @ jt.func.grad(f)(x)"),
+    ("16.3", "r[i, i + 1 :] @ x[i + 1 :]", "sum(r[i, j] * x[j] for j in range(i + 1, len(b)))"),
+    ("16.4", "jt.linalg.solve(jt.func.hessian(f)(x), jt", "jt.linalg.solve(jt.autograd.functional.hessian(f, x), jt"),
 ]  # fmt: skip
 
 

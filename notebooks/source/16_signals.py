@@ -188,10 +188,15 @@ while half < n:
     half = 2 * half
 """
 parts, order = jt.array(random.normal(size=(2, 8)).round(1)), jt.array([0, 4, 2, 6, 1, 5, 3, 7])
-butterflies = jt.code(parts.shape, parts.dtype, [parts, order], FFT, boundscheck=False)
+
+
+def butterflies():
+    return jt.code(parts.shape, parts.dtype, [parts, order], FFT, boundscheck=False)
+
+
 there = jt.fft.fft(jt.complex(parts[0], parts[1])).numpy()
-print("the same as jt.fft.fft:", np.allclose(butterflies.numpy(), [there.real, there.imag]))
-see.step_kernel(jt.code(parts.shape, parts.dtype, [parts, order], FFT, boundscheck=False))
+print("the same as jt.fft.fft:", np.allclose(butterflies().numpy(), [there.real, there.imag]))
+see.step_kernel(butterflies())
 
 # %% exercise 16.2
 # %% exercise 16.3
@@ -273,7 +278,8 @@ for count in range(5):
     outside = rotated.numpy() - np.diag(np.diag(rotated.numpy()))
     print(f"after {count} sweeps: {np.linalg.norm(outside):.1e} outside of the diagonal")
     rotated = sweep(rotated)
-print("eigenvalues:", np.sort(np.diag(rotated.numpy())), "jt.linalg:", jt.linalg.eigvalsh(squares).numpy())
+print("on the diagonal:   ", np.sort(np.diag(rotated.numpy())).round(6))
+print("jt.linalg.eigvalsh:", jt.linalg.eigvalsh(squares).numpy().round(6))
 see.step_kernel(sweep(squares))
 
 # %% exercise 16.4
@@ -307,10 +313,10 @@ ways = [lambda f, v: v - (1e-3 if f is valley else 0.1) * jt.func.grad(f)(v)]
 if solved("16.4"):
     ways += [newton, careful]  # noqa: F821 - your functions
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-for axis, f, start, edges in ((axes[0], valley, (-1.2, 1.0), (-1.6, 1.5)), (axes[1], wells, (0.3, 1.2), (-1.5, 1.5))):
-    x, y = np.meshgrid(*2 * [np.linspace(*edges, 200)])
+x, y = np.meshgrid(*2 * [np.linspace(-1.6, 1.6, 200)])
+for axis, f, start in zip(axes, (valley, wells), ((-1.2, 1.0), (0.3, 1.2)), strict=True):
     axis.contour(x, y, np.log10(f([x, y])), 12, cmap="Greys", linewidths=0.7)
-    axis.set(xlim=edges, ylim=edges, title=f.__name__)
+    axis.set(xlim=(-1.6, 1.6), ylim=(-1.6, 1.6), title=f.__name__)
     for way, name, line in zip(ways, ("descent", "newton", "careful"), ("r.-", "b.-", "g.--"), strict=False):
         path = walked(way, f, start)
         axis.plot(*path.T, line, label=f"{name}, {len(path) - 1} steps", linewidth=1, markersize=5)

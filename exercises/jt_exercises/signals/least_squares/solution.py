@@ -5,8 +5,9 @@
 # The columns of `a` are what the curve is made of, such as 1, t and t², at the m places t. Wanted are the n numbers
 # `x`, one for each column, for which `a @ x` is as near to `y` as it can be.
 #
-# `q, r = jt.linalg.qr(a)` rotates the columns upright: `a = q @ r`, where the columns of q are at right angles, each of
-# length 1, so that q.T @ q is 1; and r is a triangle. A rotation changes no length, so the best x solves `r x = q.T y`.
+# `q, r = jt.linalg.qr(a)` makes a product of it, `a = q @ r`. The columns of q have length 1 and are at right angles to
+# each other, as if they were axes that somebody rotated; r is a triangle. A rotation changes no length, so the best x
+# solves `r x = q.T y`.
 #
 # Write `back`, which solves `r x = b` for a triangle, with a loop: the last row has one unknown. And write `fit` with
 # it. `back` gets arrays of NumPy. (Below its diagonal, the check fills r with nan: there is nothing to be read.)

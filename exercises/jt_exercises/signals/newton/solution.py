@@ -6,10 +6,10 @@
 # g + h s. Go to where that is zero. `jt.func.grad(f)` and `jt.func.hessian(f)` are functions of x, and
 # `jt.linalg.solve(h, g)` is the vector that h turns into g: an inverse would cost more time, and more digits.
 #
-# Where gradient and bend have the same sign in all directions, that is downhill. But on a saddle the surface bends down
-# in some direction, and Newton climbs towards the saddle. So write `careful`, too. Along each column of v, where
-# `w, v = jt.linalg.eigh(h)`, it goes down the slope, and divides by |w|, how strongly the surface bends, or by `least`
-# where that is larger. On a bowl that is Newton's step.
+# Where the surface bends up in all directions, as a bowl does, that is downhill. Near a saddle it bends down in some
+# direction, and there Newton climbs, to where the slope ends. So write `careful`, too: with `w, v = jt.linalg.eigh(h)`,
+# it goes down the slope along each column of v, and divides by |w|, by how strongly the surface bends there, or by
+# `least` where that is larger. In a bowl that is Newton's step.
 
 # %%
 import jt_edu as jt

@@ -31,6 +31,8 @@ from jt_edu.capture.backward import leaves as _leaves  # noqa: F401  attaches Va
 from jt_edu.capture.compiled_step import compile
 from jt_edu.capture.recorder import at_replay, knob
 from jt_edu.data.progress_bar import progress
+from jt_edu.func import jvp, vmap
+from jt_edu.func.functional import hessian, jacobian
 from jt_edu.introspect.conv_race import conv as _conv
 from jt_edu.introspect.explain import explain, kernel_sources
 from jt_edu.introspect.fusion_report import fusion_report
@@ -52,6 +54,8 @@ from jt_edu.nn.linear import bilinear
 from jt_edu.nn.serialization import *
 from jt_edu.ops.activation import *
 from jt_edu.ops.adaptive_pool import *
+from jt_edu.ops.array_api import *
+from jt_edu.ops.array_api import __array_api_version__, __array_namespace_info__  # noqa: F401  the standard's
 from jt_edu.ops.array_function import answer_numpy as _answer_numpy
 from jt_edu.ops.as_strided import as_strided, sliding_window_view, unfold
 from jt_edu.ops.bits import *
@@ -66,6 +70,7 @@ from jt_edu.ops.cumulative import *
 from jt_edu.ops.diagonal import *
 from jt_edu.ops.diff_trapz import *
 from jt_edu.ops.distance import cdist
+from jt_edu.ops.dtype_functions import *
 from jt_edu.ops.einsum import einsum
 from jt_edu.ops.elementwise import *
 from jt_edu.ops.gated_activation import glu, prelu, rrelu
@@ -116,21 +121,21 @@ __all__ = [
     "MemoryStats", "Module", "Storage", "TracingAllocator", "Var", "affine_grid", "array", "as_strided", "at_replay",
     "autograd", "backends", "benchmark", "bilinear", "bincount", "cdist", "channel_shuffle", "code", "compile",
     "conv1d", "conv2d", "conv3d", "cosine_similarity", "data", "distributed", "document", "einsum", "explain", "func",
-    "fusion_report", "get_num_threads", "glu", "graph", "grid_sample", "histc", "histogram", "in_mpi", "init",
-    "interpolate", "kernel_sources", "knn", "knob", "lr_scheduler", "machine", "max_unpool1d", "max_unpool2d",
-    "max_unpool3d", "memory_stats", "models", "mpi", "nn", "numpy_code", "ops_table", "optim", "pad",
-    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "progress", "rank", "recording", "repeat",
-    "repeat_interleave", "report", "rrelu", "set_num_threads", "simulate", "single_process_scope",
-    "sliding_window_view", "summary", "tile", "unfold", "view", "walk", "world_size",
+    "fusion_report", "get_num_threads", "glu", "graph", "grid_sample", "hessian", "histc", "histogram", "in_mpi",
+    "init", "interpolate", "jacobian", "jvp", "kernel_sources", "knn", "knob", "lr_scheduler", "machine",
+    "max_unpool1d", "max_unpool2d", "max_unpool3d", "memory_stats", "models", "mpi", "nn", "numpy_code", "ops_table",
+    "optim", "pad", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "progress", "rank", "recording",
+    "repeat", "repeat_interleave", "report", "rrelu", "set_num_threads", "simulate", "single_process_scope",
+    "sliding_window_view", "summary", "tile", "unfold", "view", "vmap", "walk", "world_size",
     *_names_of("jt_edu.base", "allocator context dtypes errors"),
     *_names_of("jt_edu.lens", "kernel_edit"),
     *_names_of("jt_edu.nn", "serialization"),
     *_names_of(
         "jt_edu.ops",
-        "activation adaptive_pool bits compare complex concat conv_transpose create cumulative diagonal diff_trapz "
-        "elementwise gradient index matmul meshgrid nanreduce nonzero pool products quantile random_sampling reduce "
-        "rounding scatter searchsorted sets slicing softmax sort special split statistics transpose trigonometry "
-        "var_methods view",
+        "activation adaptive_pool array_api bits compare complex concat conv_transpose create cumulative diagonal "
+        "diff_trapz dtype_functions elementwise gradient index matmul meshgrid nanreduce nonzero pool products "
+        "quantile random_sampling reduce rounding scatter searchsorted sets slicing softmax sort special split "
+        "statistics transpose trigonometry var_methods view",
     ),
     *_names_of("jt_edu.variable", "memory_format random"),
 ]  # fmt: skip
@@ -141,11 +146,13 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _others = {f"jt.{name}": room.__all__ for name, room in _rooms.items()}
     _later = {"distributed": "jt_edu.distributed", "ops_table": "jt_edu.lens.ops_table:ops_table"}  # some 40 ms, and 10
     _later["summary"] = "jt_edu.lens.model_summary:summary"
+    _later["bool"] = "jt_edu.base.dtypes:bool_"  # not in __all__: `from jt_edu import *` hides no bool of Python's
     _later |= {name: f"jt_edu.{name}" for name in _migration.ROOMS.split()}
     _later |= {"transform": "jt_edu.data.transform", **_migration.JITTORS, **_migration.JITTORS_OWN}
+    _later |= _migration.MATRICES
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv"])[0]
-    _suggest(Var, "a Var", "x", {"jt": __all__}, _migration.JITTORS)
+    _suggest(Var, "a Var", "x", {"jt": __all__}, _migration.JITTORS | _migration.MATRICES)
     _checks["use_cuda"] = _migration.no_gpu
     _answer_numpy(globals())
     _answer_imports()

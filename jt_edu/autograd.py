@@ -11,4 +11,5 @@ __all__ = ["Function", "Variable", "enable_grad", "grad", "no_grad"]
 
 if not TYPE_CHECKING:
     __path__: list[str] = []  # modules of PyTorch's are imported from here (base/module_aliases.py)
-    __getattr__, __dir__ = door("jt.autograd", __all__, {"jt": ["grad", "vjp"]})
+    _above = {"functional": "jt_edu.func.functional"}
+    __getattr__, __dir__ = door("jt.autograd", __all__, {"jt": ["grad", "vjp"]}, _above)

@@ -16,8 +16,6 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from jt_edu.base.dtypes import DType, as_dtype
 from jt_edu.base.errors import ArgumentError, UnknownNameError
 from jt_edu.ir.node import Node
@@ -27,7 +25,7 @@ from jt_edu.variable.var import Var
 
 __all__ = [
     "LOG", "NanoString", "NanoVector", "all_equal", "arg_reduce", "binary", "broadcast_var", "clean", "debug_msg",
-    "display_memory_info", "dump_all_graphs", "fetch", "fetch_sync", "finfo", "floor_int", "has_cuda", "iinfo",
+    "display_memory_info", "dump_all_graphs", "fetch", "fetch_sync", "floor_int", "has_cuda",
     "index_var", "liveness_info", "load_pth", "log_capture_scope", "make_module", "number_of_hold_vars",
     "number_of_lived_ops", "number_of_lived_vars", "peek", "profile_scope", "reduce", "reindex", "reindex_reduce",
     "reindex_var", "save_pth", "start_grad", "sync_all", "unary", "uncertain_shape",
@@ -333,26 +331,6 @@ def start_grad(x: Any) -> Any:
         True
     """
     return x.start_grad()
-
-
-def finfo(dtype: Any) -> Any:
-    """The limits of a float: np.finfo.
-
-    Example:
-        >>> float(finfo("float32").max) > 3e38
-        True
-    """
-    return np.finfo(str(dtype))
-
-
-def iinfo(dtype: Any) -> Any:
-    """The limits of a whole number: np.iinfo.
-
-    Example:
-        >>> iinfo(jt.int8).max
-        127
-    """
-    return np.iinfo(str(dtype))
 
 
 def make_module(function: Callable[..., Any], exec_n_args: int = 1) -> type[Module]:

@@ -9,11 +9,6 @@ _HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers in
 _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
-    ("jt", "linalg"): "np.linalg and x.numpy(): gradients are not here yet, except of jt.norm, jt.matmul, jt.einsum",
-    ("jt", "fft"): "np.fft and x.numpy(): gradients of it are not here yet",
-    ("jt", "jacobian"): "jt.stack([jt.grad(part, x) for part in y.flatten()])",
-    ("jt", "hessian"): "jt.stack([jt.grad(part, x) for part in jt.grad(y, x).flatten()])",
-    ("jt", "vmap"): "one more axis, which operators, jt.matmul and jt.einsum take: vmap itself is not here yet",
     ("jt", "cuda"): _CPU,
     ("jt", "device"): _CPU,
     ("jt", "use_cuda"): _CPU,
@@ -32,7 +27,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "int"): "jt.int32, or jt.int64",
     ("jt", "long"): "jt.int64",
     ("jt", "short"): "jt.int16",
-    ("jt", "bool"): '"bool", as in x.astype("bool")',
     ("jt", "cfloat"): "jt.complex64",
     ("jt", "get_default_dtype"): "jt.float32: floats of Python become that",
     ("jt", "set_default_dtype"): 'dtype="float64" where a Var is made',
@@ -43,26 +37,14 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "jit"): "jt.compile(step)",
     ("jt", "distributions"): "jt.normal, jt.uniform, jt.bernoulli or jt.multinomial, which draw",
     ("jt", "t"): "x.T",
-    ("jt", "det"): "np.linalg.det(x.numpy()), without gradients",
-    ("jt", "inv"): "np.linalg.inv(x.numpy()), without gradients",
     ("jt", "svd"): "np.linalg.svd(x.numpy()), without gradients",
-    ("jt", "inverse"): "np.linalg.inv(x.numpy()), without gradients",
     ("jt", "pinverse"): "np.linalg.pinv(x.numpy()), without gradients",
-    ("jt", "qr"): "np.linalg.qr(x.numpy()), without gradients",
-    ("jt", "slogdet"): "np.linalg.slogdet(x.numpy()), without gradients",
-    ("jt", "cholesky"): "np.linalg.cholesky(x.numpy()), without gradients",
-    ("jt", "solve"): "np.linalg.solve(x.numpy(), b.numpy()), without gradients",
-    ("jt", "lstsq"): "np.linalg.lstsq(x.numpy(), b.numpy()), without gradients",
     ("jt", "eigh"): "np.linalg.eigh(x.numpy()), without gradients",
     ("jt", "eig"): "np.linalg.eig(x.numpy()), without gradients",
-    ("jt", "matrix_rank"): "np.linalg.matrix_rank(x.numpy()), without gradients",
-    ("jt", "logdet"): "np.linalg.slogdet(x.numpy()), without gradients",
     ("jt", "ger"): "jt.outer",
     ("jt", "range"): "jt.arange, whose end is left out",
     ("jt", "version"): "jt.__version__",
     ("jt", "autocast"): "x.half() or net.half(): automatic mixed precision is not here yet",
-    ("jt", "jvp"): "jt.vjp, twice: u = jt.zeros_like(y), jt.grad((jt.grad((y * u).sum(), x) * v).sum(), u)",
-    ("jt", "from_dlpack"): "jt.array(...)",
     ("jt", "vision"): "jt.data.transform and jt.models",
     ("jt", "profiler"): "with jt.trace() as t:, or with jt.profile_scope() as report:",
     ("jt", "number_of_live_vars"): "jt.memory_stats()",
@@ -82,8 +64,8 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "math_util"): "jt itself, which has erfinv, digamma, gamma and the others",
     ("jt", "attention"): "jt.nn.MultiheadAttention",
     ("jt", "pool"): "jt.nn.Pool, or jt.pool2d",
-    ("jt", "gradfunctional"): "jt.vjp and jt.grad",
-    ("jt", "functorch"): "jt.vjp and jt.grad",
+    ("jt", "gradfunctional"): "jt.autograd.functional",
+    ("jt", "functorch"): "jt.func",
     ("jt", "weightnorm"): "jt.nn.utils.weight_norm",
     ("jt", "hub"): "jt.models, which has the networks; weights are read by net.load(path)",
     ("jt", "testing"): "np.testing.assert_allclose(x.numpy(), ...), or jt.allclose",
@@ -92,12 +74,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "nested_tensor"): "jt.nn.pad_sequence, which pads sequences to one length",
     ("jt", "masked"): "jt.where, x.masked_fill and x.masked_select",
     ("jt", "signal"): "jt.nn.conv1d, which slides one signal along another: windows are not here yet",
-    ("jt", "asarray"): "jt.array(..., copy=None), which copies where that is needed",
-    ("jt", "isdtype"): 'x.dtype.kind, which is "f" for floats, "i" and "u" for whole numbers',
-    ("jt", "unstack"): "jt.unbind",
-    ("jt", "result_type"): "np.result_type: dtypes are promoted as in NumPy",
-    ("jt", "promote_types"): "np.promote_types: dtypes are promoted as in NumPy",
-    ("jt", "can_cast"): "np.can_cast: dtypes are promoted as in NumPy",
     ("jt", "use_deterministic_algorithms"): "jt.backends.conv.deterministic = True: everything else already is",
     ("jt", "set_default_device"): _CPU,
     ("jt", "accelerator"): _CPU,
@@ -116,7 +92,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt.nn", "quantizable"): _HALVES,
     ("jt.nn", "qat"): _HALVES,
     ("jt.nn", "intrinsic"): "leaving it out: layers are fused automatically, see jt.fusion_report(net, x)",
-    ("jt", "sparse"): "dense Vars, or jt.nn.embedding and x.index_add, which look up rows",
     ("x", "opt_grad"): "jt.grad(loss, x), or x.grad after loss.backward()",
     ("x", "values"): "x alone: max and min along an axis return the values, x.argmax(dim) their positions",
     ("x", "indices"): "x.argmax(dim) or x.argmin(dim), which return the positions of the values",
@@ -127,13 +102,10 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("x", "type"): 'x.dtype, or x.astype("float32")',
     ("x", "new_tensor"): "jt.array(..., x.dtype)",
     ("x", "grad_fn"): "x.graph(), which shows what it was made from",
-    ("x", "inverse"): "np.linalg.inv(x.numpy()), without gradients",
     ("x", "is_leaf"): "x.graph(), which shows what it was made from",
     ("x", "retain_grad"): "jt.grad(loss, x), which any Var has",
     ("x", "pin_memory"): _CPU,
     ("x", "stop_fuse"): "with jt.flag_scope(fuse=False):",
-    ("x", "det"): "np.linalg.det(x.numpy()), without gradients",
-    ("x", "qr"): "np.linalg.qr(x.numpy()), without gradients",
     ("x", "svd"): "np.linalg.svd(x.numpy()), without gradients",
     ("x", "adjoint"): "x.transpose(-2, -1).conj()",
     ("x", "dist"): "(x - y).norm()",
@@ -182,16 +154,23 @@ _OF_VARS = (
     "uncertain_shape"
 )
 JITTORS = {name: f"jt_edu.jittor_names:{name}" for name in _OF_VARS.split()}  # names that a Var lacks, too
+JITTORS |= {name: f"jt_edu.sparse:{name}" for name in ("to_sparse", "to_sparse_csr")}
 _OF_JT = (
-    "LOG NanoString NanoVector all_equal clean display_memory_info dump_all_graphs fetch finfo has_cuda iinfo "
+    "LOG NanoString NanoVector all_equal clean display_memory_info dump_all_graphs fetch has_cuda "
     "liveness_info load_pth save_pth log_capture_scope make_module "
     "number_of_hold_vars number_of_lived_ops number_of_lived_vars profile_scope reindex reindex_reduce start_grad "
     "sync_all"
 )
 ROOMS = (  # loaded when asked for
-    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names"
+    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft"
 )
+_OF_MATRICES = (
+    "cholesky cholesky_solve det inv logdet lstsq lu lu_factor matrix_exp matrix_rank qr slogdet solve solve_triangular"
+)
+MATRICES = {name: f"jt_edu.linalg:{name}" for name in _OF_MATRICES.split()} | {"inverse": "jt_edu.linalg:inv"}
 JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
+_OF_SPARSE = "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor"
+JITTORS_OWN |= {name: f"jt_edu.sparse:{name}" for name in _OF_SPARSE.split()}
 
 
 def no_gpu(value: object) -> None:

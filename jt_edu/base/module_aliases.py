@@ -51,6 +51,7 @@ FACES = {  # a module of others -> ours that has its names, and the modules insi
     "nn.utils.parametrizations": ("nn.utils", ""),
     "nn.utils.stateless": ("func", ""),
     "autograd.function": ("autograd", ""),
+    "autograd.functional": ("func.functional", ""),
     "autograd.variable": ("autograd", ""),
 }
 MOVED = {  # where files stood before they had rooms (decision 071): pickles and notebooks name them

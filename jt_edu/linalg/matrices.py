@@ -2,25 +2,34 @@
 
     (..., n, m)  ->  (batch, n, m)    a kernel goes through a batch; its pieces of work are whole matrices
 
-Such a kernel is text, one for each dtype, with `{dtype}` and `{real}` in place of NumPy's names. Where the answer has
+Such a kernel is text, one for each dtype, with `{dtype}` and `{real}` in place of NumPy's names, and `{eps}` for the
+distance from 1 to the next number. Where the answer has
 several parts (values and vectors, a factor and its row swaps), they lie side by side in one array, and are cut apart
 outside. A kernel that finds that there is no answer raises LinAlgError: the learner's line is added on the way.
+
+A system A X = B is one array [A | B], so that one gradient rule answers for both.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any
+from functools import cache, wraps
+from typing import Any, TypeVar
 
-from jt_edu.base.dtypes import DType, float32, float_of, real_of
+import numpy as np
+
+from jt_edu.base.dtypes import DType, float32, promote, real_of
 from jt_edu.base.errors import ShapeError
+from jt_edu.ir.builders import broadcast_shape
 from jt_edu.ir.meta_ops import Rule
-from jt_edu.ir.node import Shape
-from jt_edu.ops.custom_kernel import kernel
+from jt_edu.ir.node import OFTEN, Shape
+from jt_edu.ops.concat import concat
+from jt_edu.ops.custom_kernel import Rows, kernel
+from jt_edu.ops.dtype_rules import as_floats, widened
 from jt_edu.variable.var import Var, as_var
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 RAISES = "from jt_edu.base.errors import LinAlgError\n"
 
 
@@ -35,7 +44,7 @@ def matrices(name: str, x: Any, square: bool = True) -> Var:
         raise ShapeError(f"{name} takes a matrix, or a batch of them: (..., n, m)", f"shape {v.shape}")
     if square and v.shape[-1] != v.shape[-2]:
         raise ShapeError(f"{name} takes square matrices", f"shape {v.shape}", "jt.linalg.pinv or lstsq")
-    return v.cast(float_of(v.dtype))
+    return as_floats(v)
 
 
 def batch_of(x: Var) -> tuple[Var, Shape]:
@@ -44,18 +53,57 @@ def batch_of(x: Var) -> tuple[Var, Shape]:
     return x.reshape((math.prod(lead), *x.shape[-2:])), lead
 
 
+def beside(name: str, a: Var, b: Var) -> tuple[Var, Shape]:
+    """[A | B] as a batch on one axis, (batch, n, n + r), of batches that broadcast; and their common lengths."""
+    dtype, lead = promote(a.dtype, b.dtype), broadcast_shape(name, a.shape[:-2], b.shape[:-2])
+    return batch_of(concat([v.cast(dtype).stretched((*lead, *v.shape[-2:])) for v in (a, b)], -1))
+
+
 def by_dtype(name: str, text: str, gradient: Sequence[Rule | None] = (), weight: int = 100) -> Callable[..., Var]:
     """The kernel for the dtype of its first input; the other arguments are those of `custom_kernel.kernel`."""
 
     @cache
     def made(dtype: DType) -> Callable[..., Var]:
-        words = {"dtype": f"np.{dtype}", "real": f"np.{real_of(dtype)}"}
+        real = real_of(dtype)
+        words = {"dtype": f"np.{dtype}", "real": f"np.{real}", "eps": str(np.finfo(real).eps)}
         filled = text
         for word, meaning in words.items():
             filled = filled.replace("{" + word + "}", meaning)
-        return kernel(name, filled, gradient, weight)
+        return kernel(name, filled, gradient, weight, Rows)
 
     def op(x: Var, *others: Var, **named: Any) -> Var:
         return made(float32 if x.dtype.is_half else x.dtype)(x, *others, **named)
 
     return op
+
+
+def of_batch(op: Callable[..., Var], x: Var, *shape: int) -> Var:
+    """What a kernel answers for each matrix of a batch: an array of `shape`, with the dtype of x."""
+    return op(x, shape=(len(x), *shape), dtype=x.dtype, span=len(x))
+
+
+def kept(x: Var) -> Var:
+    """What several answers are cut from: it stays as long as they do, and is computed once."""
+    x.node.runs = OFTEN
+    return x
+
+
+def halves(function: Function) -> Function:
+    """Let a function compute halves as float32, and answer in halves.
+
+    Example:
+        >>> halves(lambda x: x.sum() + x.numel())(ones(3, dtype="float16")).dtype
+        jt.float16
+    """
+
+    @wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        first = args[0] if args else None
+        if not isinstance(first, Var) or not first.dtype.is_half:
+            return function(*args, **named)
+        answer = function(*(widened(a) if isinstance(a, Var) else a for a in args), **named)
+        if isinstance(answer, Var):
+            return answer.cast(first.dtype)
+        return type(answer)(*(p.cast(first.dtype) if p.dtype == float32 else p for p in answer))
+
+    return call  # type: ignore[return-value]

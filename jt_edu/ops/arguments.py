@@ -197,7 +197,8 @@ SAME = (
     ("index", "indices"),
     ("vars", "tensors", "arrays"),
 )
-SHOWN = {"axis", "keepdims", "axis1", "axis2", "shift"}  # beside the words that functions were written with
+SHOWN = {"axis", "keepdims", "axis1", "axis2"}  # beside the words that functions were written with
+TORCHS = {"axis": "dim", "axes": "dims", "shift": "shifts"}  # beside those that NumPy and the array API call so
 
 
 def same_words(function: Function) -> Function:
@@ -229,7 +230,7 @@ def same_words(function: Function) -> Function:
             must_fit(who, signature, *args, **named)
         return function(*args, **named)
 
-    return shown(call, function, {word: name for word, name in meant.items() if word in SHOWN})
+    return shown(call, function, {w: name for w, name in meant.items() if w in SHOWN or TORCHS.get(name) == w})
 
 
 def must_fit(who: str, own: inspect.Signature, *args: Any, **named: Any) -> None:
@@ -288,7 +289,8 @@ def _translated(
             first, other = said[name]
             raise ArgumentError(f"{function} takes {name} once", f"{first}={short(other)}, {word}={short(value)}")
         if name not in before and (value is not None or name not in after):
-            after[name] = value
+            none = word == "axis" and isinstance(value, tuple) and not value
+            after[name] = [] if none else value  # NumPy's axis=() is no axis; PyTorch's dim=() is all of them
         if value is not None:
             said[name] = (word, value)
     return after

@@ -68,14 +68,22 @@ def answer_numpy(offered: Offered) -> None:
             raise _only_numpys(function, ours, str(error)) from None
 
     Var.__dlpack__ = _dlpack  # type: ignore[attr-defined]
-    Var.__dlpack_device__ = lambda _: CPU  # type: ignore[attr-defined]
+    Var.__dlpack_device__ = lambda self: CPU  # type: ignore[attr-defined]
     Var.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
     Var.__array_function__ = array_function  # type: ignore[attr-defined]
 
 
-def _dlpack(x: Var, *, copy: bool | None = None, **wanted: Any) -> Any:
-    """The numbers for another library: a copy, since who takes it may write to it, unless none is allowed."""
-    return x.numpy(copy=copy is not False).__dlpack__(**wanted)
+def _dlpack(
+    x: Var, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+) -> Any:
+    """The numbers for another library: a copy, since who takes it may write to it, unless none is allowed.
+
+    Memory that is shared is marked as read-only, which DLPack can say from version 1.0 on.
+    """
+    numbers = x.numpy(copy=copy is not False)
+    if copy is False and (max_version or (0,))[0] < 1:
+        numbers.flags.writeable = True
+    return numbers.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
 
 def _only_numpys(asked: Function, ours: Function, found: str) -> ArgumentError:

@@ -33,10 +33,15 @@ CHOICES = 8  # arrays up to which a choice is cheaper than copying: it fuses wit
 def concat(vars: Sequence[Any], dim: Any = 0) -> Var:
     """Arrays behind each other along axis `dim` (0 by default). An empty one of one axis fits beside any others.
 
+    Args:
+        dim: the axis; with None each array is laid out as one axis first.
+
     Example:
         >>> concat([arange(2), arange(3)]).numpy()
         array([0, 1, 0, 1, 2])
     """
+    if dim is None:
+        return _joined(tuple(reshape(v, -1) for v in vars), 0)
     return _joined(tuple(vars) if type(vars) is list and vars else vars, dim)
 
 

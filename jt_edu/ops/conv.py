@@ -107,12 +107,19 @@ def convolution(
     if dtype.is_half or dtype.kind == "c":
         how = (steps, padding, spread, parts)
         return by_floats(name, dtype, image, w, bias, lambda x, w, b: convolution(ways, x, w, b, *how))
-    look, taps, total = _loops(name, image.shape, w.shape, steps, spread, around, parts)
-    seen = Node(look, (image.cast(dtype).node,), look.shape, dtype)
-    weights = Node(taps, (w.cast(dtype).node,), taps.shape, dtype)
-    product = Node(f.MULTIPLY, (seen, weights), look.shape, dtype)
-    out = Var._of(Node(total, (product,), total.shape, dtype))
-    return add_bias(name, out if parts == 1 else out.reshape(out.shape[0], w.shape[0], *out.shape[3:]), bias)
+    return add_bias(name, added_windows(name, image.cast(dtype), w.cast(dtype), steps, spread, around, parts), bias)
+
+
+def added_windows(
+    name: str, image: Var, weight: Var, stride: Numbers, dilation: Numbers, padding: Pairs, groups: int
+) -> Var:
+    """The convolution without a bias, of numbers of one dtype; everything is there once for each direction."""
+    look, taps, total = _loops(name, image.shape, weight.shape, stride, dilation, padding, groups)
+    seen = Node(look, (image.node,), look.shape, image.dtype)
+    weights = Node(taps, (weight.node,), taps.shape, image.dtype)
+    product = Node(f.MULTIPLY, (seen, weights), look.shape, image.dtype)
+    out = Var._of(Node(total, (product,), total.shape, image.dtype))
+    return out if groups == 1 else out.reshape(out.shape[0], weight.shape[0], *out.shape[3:])
 
 
 @lru_cache(maxsize=1 << 12)

@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from jt_edu.base.context import current
-from jt_edu.base.dtypes import PYTHON, as_dtype, float32, float64, int64, plain
+from jt_edu.base.dtypes import PYTHON, as_dtype, float32, float64, int64, plain, uint64
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import check_shape, filled, shared_source, short, source
 from jt_edu.ir.meta_ops import COUNTERS
@@ -30,6 +30,7 @@ __all__ = ["arange", "array64", "clone", "copy", "e", "empty", "empty_like", "ey
            "sync", "zeros", "zeros_like"]  # fmt: skip
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan  # numbers that NumPy and PyTorch have names for
 newaxis = None  # x[:, newaxis]
+FAR = 2**62  # no axis is as long
 
 
 @makes
@@ -68,19 +69,19 @@ def from_numpy(data: np.ndarray[Any, Any]) -> Var:
 
 
 @makes
-def full(shape: Any, value: Any, dtype: Any = None) -> Var:
-    """`value` everywhere.
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Var:
+    """`fill_value` everywhere.
 
     Example:
         >>> full((2,), 7).numpy()
         array([7, 7])
     """
-    if isinstance(value, Var):
-        return (value if dtype is None else value.cast(dtype)).stretched(check_shape(shape))
-    if not isinstance(value, (bool, int, float, complex, np.generic)):
-        raise ArgumentError("full takes a number or a Var", short(value), "0.5")
-    kind = as_dtype(PYTHON.get(type(value), type(value)) if dtype is None else dtype)
-    node = filled(check_shape(shape), plain(value), kind)
+    if isinstance(fill_value, Var):
+        return (fill_value if dtype is None else fill_value.cast(dtype)).stretched(check_shape(shape))
+    if not isinstance(fill_value, (bool, int, float, complex, np.generic)):
+        raise ArgumentError("full takes a number or a Var", short(fill_value), "0.5")
+    kind = as_dtype(PYTHON.get(type(fill_value), type(fill_value)) if dtype is None else dtype)
+    node = filled(check_shape(shape), plain(fill_value), kind)
     if not node.shape:  # numbers of the graph meet arrays without being broadcast: a gradient would have their shape
         node = source(node.data, kind)
     return leaf(Var._of(node))
@@ -93,25 +94,25 @@ def leaf(var: Var) -> Var:
 
 
 @makes
-def zeros(*shape: Any, dtype: Any = float32) -> Var:
+def zeros(*lengths: Any, dtype: Any = float32) -> Var:
     """0 everywhere.
 
     Example:
         >>> zeros(2, 3).shape, zeros((2,), dtype="int64").numpy()
         ((2, 3), array([0, 0]))
     """
-    return full(_shape_first(shape), 0, _dtype_last(shape, dtype))
+    return full(_shape_first(lengths), 0, _dtype_last(lengths, dtype))
 
 
 @makes
-def ones(*shape: Any, dtype: Any = float32) -> Var:
+def ones(*lengths: Any, dtype: Any = float32) -> Var:
     """1 everywhere.
 
     Example:
         >>> ones(2).numpy()
         array([1., 1.], dtype=float32)
     """
-    return full(_shape_first(shape), 1, _dtype_last(shape, dtype))
+    return full(_shape_first(lengths), 1, _dtype_last(lengths, dtype))
 
 
 def _shape_first(arguments: tuple[Any, ...]) -> Any:
@@ -127,14 +128,14 @@ def _dtype_last(arguments: tuple[Any, ...], dtype: Any) -> Any:
 
 
 @makes
-def empty(*shape: Any, dtype: Any = float32) -> Var:
+def empty(*lengths: Any, dtype: Any = float32) -> Var:
     """An array to fill in; it holds zeros, so that nothing depends on what was in memory before.
 
     Example:
         >>> empty(2, 2).shape
         (2, 2)
     """
-    return zeros(*shape, dtype=dtype)
+    return zeros(*lengths, dtype=dtype)
 
 
 @makes
@@ -173,15 +174,15 @@ def ones_like(x: Any, dtype: Any = None) -> Var:
 
 
 @makes
-def full_like(x: Any, value: Any, dtype: Any = None) -> Var:
-    """`value` in the shape and dtype of x.
+def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Var:
+    """`fill_value` in the shape and dtype of x.
 
     Example:
         >>> full_like(zeros(2), 3).numpy()
         array([3., 3.], dtype=float32)
     """
     v = as_var(x)
-    return full(v.shape, value, v.dtype if dtype is None else dtype)
+    return full(v.shape, fill_value, v.dtype if dtype is None else dtype)
 
 
 @overload
@@ -206,22 +207,24 @@ def index(shape: Any, dim: int | None = None, dtype: Any = int64) -> Any:
 
 
 @makes
-def arange(start: Any = None, end: Any = None, step: Any = 1, dtype: Any = None) -> Var:
-    """start, start + step, ... up to but not including `end`; a single argument is the end, and the start is 0.
+def arange(start: Any = None, stop: Any = None, step: Any = 1, dtype: Any = None) -> Var:
+    """start, start + step, ... up to but not including `stop`; a single argument is the end, and the start is 0.
 
     Example:
         >>> arange(2, 8, 3).numpy()
         array([2, 5])
     """
-    if start is None or end is None:
-        start, end = 0, one_of("arange", start=start, end=end)
-    start, end, step = (number("arange", n, _plain(v)) for n, v in (("start", start), ("end", end), ("step", step)))
-    if step == 0 or math.inf in (abs(start), abs(end)):
-        raise ArgumentError("arange needs a step that leads from start to end", f"arange({start}, {end}, {step})")
-    counted = all(isinstance(v, int) for v in (start, end, step))
+    if start is None or stop is None:
+        start, stop = 0, one_of("arange", start=start, stop=stop)
+    start, stop, step = (number("arange", n, _plain(v)) for n, v in (("start", start), ("stop", stop), ("step", step)))
+    if step == 0 or math.inf in (abs(start), abs(stop)):
+        raise ArgumentError("arange needs a step that leads from start to stop", f"arange({start}, {stop}, {step})")
+    counted = all(isinstance(v, int) for v in (start, stop, step))
     wanted = as_dtype((int64 if counted else float32) if dtype is None else dtype)
-    count = -((start - end) // step) if counted else math.ceil((end - start) / step)
+    count = -((start - stop) // step) if counted else math.ceil((stop - start) / step)
     position = index((max(count, 0),), 0)
+    if counted and wanted is uint64 and start in uint64.whole:  # counted as numbers of int64 with the same bits
+        start, step = ((n + 2**63) % 2**64 - 2**63 for n in (start, step))
     if counted:
         return leaf((position * int(step) + int(start)).cast(wanted).detach())
     return leaf((position.cast(float64) * float(step) + float(start)).cast(wanted).detach())
@@ -232,22 +235,22 @@ def _plain(value: Any) -> Any:
 
 
 @makes
-def linspace(start: float, end: float, steps: int = 50, dtype: Any = float32, *, endpoint: bool = True) -> Var:
-    """`steps` numbers at equal distances, from `start` to `end`, which is included unless `endpoint=False`.
+def linspace(start: float, stop: float, num: int = 50, dtype: Any = float32, *, endpoint: bool = True) -> Var:
+    """`num` numbers at equal distances, from `start` to `stop`, which is included unless `endpoint=False`.
 
-        out[k] = start + k * (end - start) / (steps - 1)
+        out[k] = start + k * (stop - start) / (num - 1)
 
     Example:
         >>> linspace(0, 1, 3).tolist(), linspace(0, 1, 4, endpoint=False).tolist()
         ([0.0, 0.5, 1.0], [0.0, 0.25, 0.5, 0.75])
     """
-    return leaf(_evenly("linspace", start, end, steps, endpoint).cast(dtype).detach())
+    return leaf(_evenly("linspace", start, stop, num, endpoint).cast(dtype).detach())
 
 
-def _evenly(name: str, start: Any, end: Any, steps: Any, endpoint: bool) -> Var:
-    """Numbers at equal distances in float64; the last is `end` to the bit."""
-    first, last = (float(number(name, n, _plain(v))) for n, v in (("start", start), ("end", end)))
-    count = whole(name, "steps", steps, 0)
+def _evenly(name: str, start: Any, stop: Any, num: Any, endpoint: bool) -> Var:
+    """Numbers at equal distances in float64; the last is `stop` to the bit."""
+    first, last = (float(number(name, n, _plain(v))) for n, v in (("start", start), ("stop", stop)))
+    count = whole(name, "num", num, 0)
     gaps = count - 1 if yes_or_no(name, "endpoint", endpoint) else count
     position = index((count,), 0)
     values = position.cast(float64) * ((last - first) / gaps if gaps > 0 else 0.0) + first
@@ -256,32 +259,32 @@ def _evenly(name: str, start: Any, end: Any, steps: Any, endpoint: bool) -> Var:
 
 @makes
 def logspace(
-    start: float, end: float, steps: int = 50, base: float = 10.0, dtype: Any = float32, *, endpoint: bool = True
+    start: float, stop: float, num: int = 50, base: float = 10.0, dtype: Any = float32, *, endpoint: bool = True
 ) -> Var:
-    """Powers whose exponents have equal distances: base**start to base**end.
+    """Powers whose exponents have equal distances: base**start to base**stop.
 
     Example:
         >>> logspace(0, 2, 3).tolist()
         [1.0, 10.0, 100.0]
     """
-    exponents = _evenly("logspace", start, end, steps, endpoint)
+    exponents = _evenly("logspace", start, stop, num, endpoint)
     return leaf((full((), float(number("logspace", "base", base)), float64) ** exponents).cast(dtype).detach())
 
 
 @makes
-def geomspace(start: float, end: float, steps: int = 50, dtype: Any = float32, *, endpoint: bool = True) -> Var:
-    """Numbers whose neighbours have equal ratios, from `start` to `end`, which have the same sign.
+def geomspace(start: float, stop: float, num: int = 50, dtype: Any = float32, *, endpoint: bool = True) -> Var:
+    """Numbers whose neighbours have equal ratios, from `start` to `stop`, which have the same sign.
 
     Example:
         >>> geomspace(1, 8, 4).tolist()
         [1.0, 2.0, 4.0, 8.0]
     """
-    first, last = (float(number("geomspace", n, _plain(v))) for n, v in (("start", start), ("end", end)))
+    first, last = (float(number("geomspace", n, _plain(v))) for n, v in (("start", start), ("stop", stop)))
     if not first * last > 0:
         raise ArgumentError(
-            "geomspace needs two numbers of the same sign, neither of them 0", f"{start} to {end}", "linspace"
+            "geomspace needs two numbers of the same sign, neither of them 0", f"{start} to {stop}", "linspace"
         )
-    share = _evenly("geomspace", 0.0, 1.0, steps, endpoint)
+    share = _evenly("geomspace", 0.0, 1.0, num, endpoint)
     values = full((), last / first, float64) ** share * first
     return leaf(values.where_not(share == 1.0, last).cast(dtype).detach())
 
@@ -295,7 +298,12 @@ def eye(n: int, m: int | None = None, dtype: Any = float32, *, k: int = 0) -> Va
         ([[1.0, 0.0], [0.0, 1.0]], [[0, 1, 0], [0, 0, 1]])
     """
     shape = check_shape((n, n if m is None else m))
-    return leaf((index(shape, 0) + whole("eye", "k", k) == index(shape, 1)).cast(dtype).detach())
+    return leaf((index(shape, 0) + which_diagonal("eye", "k", k) == index(shape, 1)).cast(dtype).detach())
+
+
+def which_diagonal(name: str, word: str, k: Any) -> int:
+    """A diagonal, k places to the right of the main one; one beyond all matrices is as good as any other such."""
+    return max(-FAR, min(whole(name, word, k), FAR))
 
 
 @makes

@@ -21,7 +21,7 @@ from jt_edu.base.dtypes import as_dtype, float_of, int64, promote, sum_of
 from jt_edu.base.errors import ShapeError
 from jt_edu.ir import scalar_ops as f
 from jt_edu.ops.arguments import same_words
-from jt_edu.ops.custom_kernel import kernel
+from jt_edu.ops.custom_kernel import Rows, kernel
 from jt_edu.ops.dtype_rules import as_floats, check_order
 from jt_edu.ops.nanreduce import without_nan
 from jt_edu.ops.pad import pad
@@ -74,6 +74,7 @@ LOGCUMSUMEXP = kernel(
     """,
     (lambda out, dout, x: _shrunk(x, out) * _backwards(_shrunk(before(out, 0), out), dout),),
     weight=20,
+    kind=Rows,
 )
 BEST = """
     def kernel(lo, hi, x, out):
@@ -85,7 +86,7 @@ BEST = """
                     best = i
                 out[row, i] = best
     """
-LARGEST, SMALLEST = kernel("cummax", BEST.format(">=")), kernel("cummin", BEST.format("<="))
+LARGEST, SMALLEST = (kernel(n, BEST.format(at), kind=Rows) for n, at in (("cummax", ">="), ("cummin", "<=")))
 
 
 @cache
@@ -95,21 +96,21 @@ def _linear(kind: str) -> Callable[..., Var]:
         lambda out, dout, a, b: _backwards(a, dout) * before(out, 0).conj(),
         lambda out, dout, a, b: _backwards(a, dout),
     )
-    return kernel("linear_recurrence", LINEAR.format(wide=WIDE[kind]), rules)
+    return kernel("linear_recurrence", LINEAR.format(wide=WIDE[kind]), rules, kind=Rows)
 
 
 @cache
 def _cumsum(kind: str) -> Callable[..., Var]:
     """The running sum of numbers of a kind."""
     rule = (lambda out, dout, x: flip(_over_rows(_cumsum, flip(dout, -1)), -1),)
-    return kernel("cumsum", RUNNING.format(wide=WIDE[kind], start=0, sign="+"), rule)
+    return kernel("cumsum", RUNNING.format(wide=WIDE[kind], start=0, sign="+"), rule, kind=Rows)
 
 
 @cache
 def _cumprod(kind: str) -> Callable[..., Var]:
     """The running product of numbers of a kind."""
     rule = (lambda out, dout, x: _backwards(x, dout) * before(out, 1).conj(),)
-    return kernel("cumprod", RUNNING.format(wide=WIDE[kind], start=1, sign="*"), rule)
+    return kernel("cumprod", RUNNING.format(wide=WIDE[kind], start=1, sign="*"), rule, kind=Rows)
 
 
 def _over_rows(scan: Callable[[str], Callable[..., Var]], x: Var) -> Var:

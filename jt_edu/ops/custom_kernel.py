@@ -25,6 +25,10 @@ HEAD = {  # what the text may use, where it does
 }  # fmt: skip
 
 
+class Rows(Code):
+    """Row i of the answer is made of row i of each input, and of nothing else; `span` grows with the rows."""
+
+
 def kernel(
     name: str, text: str, gradient: Sequence[Rule | None] = (), weight: int = 8, kind: type[Code] = Code
 ) -> Callable[..., Var]:

@@ -17,7 +17,7 @@ from jt_edu.ir.index_expr import Index, as_index, binary, counter, size
 from jt_edu.ir.meta_ops import Reindex, reindex
 from jt_edu.ir.node import Shape
 from jt_edu.ops.arguments import axis_of, one_of, same_words, whole
-from jt_edu.ops.create import index
+from jt_edu.ops.create import index, which_diagonal
 from jt_edu.ops.nonzero import nonzero
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.transpose import permute
@@ -173,7 +173,7 @@ def _places_of(name: str, x: Var, diagonal: Any, k: Any) -> tuple[Var, Var, int]
 
 
 def _shift(name: str, diagonal: Any, k: Any) -> int:
-    return whole(name, "diagonal", one_of(name, 0, diagonal=diagonal, k=k))
+    return which_diagonal(name, "diagonal", one_of(name, 0, diagonal=diagonal, k=k))
 
 
 @makes

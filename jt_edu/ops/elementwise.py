@@ -261,19 +261,19 @@ def addcdiv(x: Any, first: Any, second: Any, *, value: float = 1) -> Var:
 @method
 @template
 def clamp(
-    x: Any, min_v: Any = None, max_v: Any = None, *, min: Any = None, max: Any = None, a_min: Any = None,
+    x: Any, min: Any = None, max: Any = None, *, min_v: Any = None, max_v: Any = None, a_min: Any = None,
     a_max: Any = None,
 ) -> Var:  # fmt: skip
     """x limited to a lower and an upper bound; outside them the gradient is 0. A bound of nan gives nan.
 
     Args:
         x: any shape.
-        min_v: the lower bound, a number or a Var; None for none. PyTorch calls it `min`, NumPy `a_min`.
-        max_v: the upper bound, likewise `max` and `a_max`; it wins where the lower bound is larger.
-        min: PyTorch's name of min_v.
-        max: PyTorch's name of max_v.
-        a_min: NumPy's name of min_v.
-        a_max: NumPy's name of max_v.
+        min: the lower bound, a number or a Var; None for none. Jittor calls it `min_v`, NumPy `a_min` as well.
+        max: the upper bound, likewise `max_v` and `a_max`; it wins where the lower bound is larger.
+        min_v: Jittor's name of min.
+        max_v: Jittor's name of max.
+        a_min: NumPy's name of min.
+        a_max: NumPy's name of max.
 
     Raises:
         ArgumentError: a bound given twice.
@@ -282,8 +282,8 @@ def clamp(
         >>> clamp(array([-2.0, 0.5, 2.0]), 0, 1).numpy()
         array([0. , 0.5, 1. ], dtype=float32)
     """
-    low = plain(one_of("clamp", min_v=min_v, min=min, a_min=a_min))
-    high = plain(one_of("clamp", max_v=max_v, max=max, a_max=a_max))
+    low = plain(one_of("clamp", min=min, min_v=min_v, a_min=a_min))
+    high = plain(one_of("clamp", max=max, max_v=max_v, a_max=a_max))
     v = beside(x, low, high)
     given = [b for b in (low, high) if b is not None]
     if not given:

@@ -74,7 +74,12 @@ def _letters(a: int, b: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[An
     return left, right, (*batch, *("i" if a > 1 else ""), *("j" if b > 1 else ""))
 
 
-method(matmul, "__matmul__")
+def _at(x: Var, y: Any) -> Any:
+    """x @ y, which asks y where that is not a Var and says so with NumPy's word: a sparse tensor."""
+    return NotImplemented if getattr(y, "__array_ufunc__", x) is None else matmul(x, y)
+
+
+method(_at, "__matmul__")
 method(lambda x, y: matmul(y, x), "__rmatmul__")
 method(lambda x, y: x.become(matmul(x, y)), "__imatmul__")
 
@@ -274,7 +279,8 @@ def matrix_power(x: Any, n: Any) -> Var:
         raise ShapeError("matrix_power takes square matrices", f"shape {base.shape}")
     times = whole("matrix_power", "n", n)
     if times < 0:
-        raise ArgumentError("matrix_power multiplies, and a negative power needs an inverse", f"power {times}")
+        asked = "matrix_power multiplies, and a negative power needs an inverse"
+        raise ArgumentError(asked, f"power {times}", "jt.linalg.matrix_power")
     if times == 0:
         return eye(base.shape[-1], dtype=base.dtype).stretched(base.shape)
     while times % 2 == 0:

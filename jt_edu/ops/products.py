@@ -106,19 +106,19 @@ def outer(x: Any, y: Any) -> Var:
 
 
 @same_words
-def tensordot(x: Any, y: Any, dims: Any = 2) -> Var:
+def tensordot(x: Any, y: Any, axes: Any = 2) -> Var:
     """Sum of products over pairs of axes; the axes that are left of x come first, then those of y.
 
     Args:
-        dims: a number n (2) for the last n axes of x and the first n of y, or two lists of axes that belong together
-            (`axes` is the same).
+        axes: a number n (2) for the last n axes of x and the first n of y, or two lists of axes that belong together
+            (`dims` is the same).
 
     Example:
         >>> tensordot(ones((2, 3, 4)), ones((4, 3, 5)), ([1, 2], [1, 0])).shape
         (2, 5)
     """
     a, b = as_var(x), as_var(y)
-    left, right = _paired(a, b, dims)
+    left, right = _paired(a, b, axes)
     pairs = list(zip(left, right, strict=True))
     if any(a.shape[k] != b.shape[m] for k, m in pairs):
         raise ShapeError(
@@ -130,22 +130,22 @@ def tensordot(x: Any, y: Any, dims: Any = 2) -> Var:
     return contract("tensordot", a, first, b, second, out)
 
 
-def _paired(a: Var, b: Var, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _paired(a: Var, b: Var, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes of both that are summed, as numbers from 0."""
-    if not isinstance(dims, (tuple, list)):
-        n = whole("tensordot", "dims", dims)
+    if not isinstance(axes, (tuple, list)):
+        n = whole("tensordot", "axes", axes)
         if not 0 <= n <= min(a.ndim, b.ndim):
             raise ArgumentError(
                 f"tensordot of shapes {a.shape} and {b.shape} sums over 0 or more of their axes", f"{n}"
             )
         return tuple(range(a.ndim - n, a.ndim)), tuple(range(n))
-    if len(dims) != 2:
-        raise ArgumentError("tensordot takes a number of axes, or two lists of them", short(dims), "([0], [1])")
-    lists = [tuple(side) if isinstance(side, (tuple, list)) else (side,) for side in dims]
+    if len(axes) != 2:
+        raise ArgumentError("tensordot takes a number of axes, or two lists of them", short(axes), "([0], [1])")
+    lists = [tuple(side) if isinstance(side, (tuple, list)) else (side,) for side in axes]
     left = tuple(axis_of("tensordot", k, a.ndim) for k in lists[0])
     right = tuple(axis_of("tensordot", k, b.ndim) for k in lists[1])
     if len(left) != len(right) or len(set(left)) != len(left) or len(set(right)) != len(right):
-        raise ArgumentError("tensordot pairs as many axes of x as of y, each once", short(dims))
+        raise ArgumentError("tensordot pairs as many axes of x as of y, each once", short(axes))
     return left, right
 
 

@@ -60,7 +60,7 @@ def median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     `quantile(x, 0.5)` is the mean of the middle two, which is NumPy's median.
 
     Returns:
-        A Var of all numbers; with an axis (values, indices), as in PyTorch.
+        A Var of all numbers, or of those of several axes; with one axis (values, indices), as in PyTorch.
 
     Example:
         >>> median(array([4, 1, 3, 2])).item()
@@ -74,7 +74,7 @@ def median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
 @method
 @same_words
 def nanmedian(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Median of the numbers that are not nan; nan if all are.
+    """Median of the numbers that are not nan; nan if all are. Along several axes, or one, as `median`.
 
     Example:
         >>> nanmedian(array([4.0, math.nan, 3.0, 1.0])).item()
@@ -85,14 +85,15 @@ def nanmedian(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 def _median(name: str, x: Var, skip: bool, dim: Any, keep: bool) -> Any:
     check_order(name, x)
-    gone = tuple(range(x.ndim)) if dim is None else (one_axis(name, dim, x.ndim),)
+    several = dim is None or isinstance(dim, (tuple, list))
+    gone = axes_of(name, dim, x.ndim) if several else (one_axis(name, dim, x.ndim),)
     rows = _rows(name, x, gone)
     count = _count(rows)
     n = rows.shape[1]
     middle = (count - 1) // 2 if skip else ((count - 1) // 2).where_not(count < n, count)  # the first nan, if any
     where = picked(sorted_positions(rows), middle.clamp(0, n - 1))
     found = one_each(picked(rows, where), x.shape, gone, keep)
-    return found if dim is None else Ranked(found, one_each(where, x.shape, gone, keep))
+    return found if several else Ranked(found, one_each(where, x.shape, gone, keep))
 
 
 def _rows(name: str, x: Var, gone: tuple[int, ...]) -> Var:

@@ -340,9 +340,7 @@ def _of_matrix(x: Var, order: Any, axes: tuple[int, ...], keep: bool) -> Var:
     """The largest or smallest sum of magnitudes of a column (1, -1) or a row (inf, -inf)."""
     if len(axes) > 2 or order not in (1, -1, math.inf, -math.inf):
         asked = "norm takes ord='fro', 1, -1, inf or -inf of two axes"
-        raise ArgumentError(
-            asked, f"ord={order!r} of {len(axes)}", "p=2, or np.linalg.norm(x.numpy(), ord), without gradients"
-        )
+        raise ArgumentError(asked, f"ord={order!r} of {len(axes)}", "p=2, or jt.linalg.matrix_norm")
     summed, chosen = axes if abs(order) == 1 else axes[::-1]
     found = norm(norm(x, 1, summed, True), math.copysign(math.inf, order), chosen, True)
     return found if keep else found.squeeze(axes)

@@ -24,14 +24,20 @@ from jt_edu.variable.var import Var, as_var, method
 @method
 @template
 @spread("repeats", "reps", "dims", "sizes", "repetitions")
-def repeat(x: Any, *times: Any) -> Var:
+def repeat(x: Any, *times: Any, axis: Any = ...) -> Var:
     """The whole of x, so many times along each axis (NumPy's tile, PyTorch's repeat).
+
+    Args:
+        times: one for each axis.
+        axis: where it is named, each slice along it is repeated instead, as in NumPy and by `repeat_interleave`.
 
     Example:
         >>> arange(2).repeat(2, 2).numpy()
         array([[0, 1, 0, 1],
                [0, 1, 0, 1]])
     """
+    if axis is not ...:
+        return repeat_interleave(x, times[0] if len(times) == 1 else times, axis)
     v, counts = as_var(x), tuple(whole("repeat", "times", c) for c in varargs(times))
     if any(c < 0 for c in counts):
         raise ArgumentError("repeat counts must not be negative", f"{counts}")

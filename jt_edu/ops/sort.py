@@ -18,10 +18,10 @@ from typing import Any
 from jt_edu.base.dtypes import DType, bool_, float32, int64, uint8
 from jt_edu.base.errors import RangeError
 from jt_edu.ir.index_expr import load
-from jt_edu.ops.arguments import same_words, whole, yes_or_no
-from jt_edu.ops.custom_kernel import kernel
+from jt_edu.ops.arguments import one_of, same_words, whole, yes_or_no
+from jt_edu.ops.custom_kernel import Rows, kernel
 from jt_edu.ops.dtype_rules import check_order
-from jt_edu.ops.row_view import as_rows, from_rows, one_axis, one_each, picked, ranked
+from jt_edu.ops.row_view import Ranked, as_rows, from_rows, one_axis, one_each, picked, ranked
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
@@ -217,19 +217,19 @@ def first_positions(rows: Var, many: int, descending: bool) -> Var:
 @cache
 def _by_keeping(falling: bool) -> Callable[..., Var]:
     """The few that come first."""
-    return kernel("topk", FIRST.format(before=BEFORE[falling], block=BLOCK), weight=4)
+    return kernel("topk", FIRST.format(before=BEFORE[falling], block=BLOCK), weight=4, kind=Rows)
 
 
 @cache
 def _by_merging(falling: bool) -> Callable[..., Var]:
     """The sort for short rows."""
-    return kernel("argsort", MERGE.format(before=BEFORE[falling]), weight=100)
+    return kernel("argsort", MERGE.format(before=BEFORE[falling]), weight=100, kind=Rows)
 
 
 @cache
 def _by_digits(dtype: DType, falling: bool) -> Callable[..., Var]:
     """The sort for long rows of a dtype."""
-    return kernel("argsort", _digits(DIGITS, dtype, "~b" if falling else "b"), weight=50)
+    return kernel("argsort", _digits(DIGITS, dtype, "~b" if falling else "b"), weight=50, kind=Rows)
 
 
 @cache
@@ -240,7 +240,7 @@ def _numbers_by_digits(dtype: DType) -> Callable[..., Var]:
         order = sorted_positions(x)
         return dout.reindex_reduce("add", x.shape, lambda i, j: (i, load(0, [i, j])), extras=[order])
 
-    return kernel("sort", _digits(MOVED, dtype, ""), [back], weight=30)
+    return kernel("sort", _digits(MOVED, dtype, ""), [back], weight=30, kind=Rows)
 
 
 def _digits(text: str, dtype: DType, turned: str) -> str:
@@ -274,16 +274,25 @@ def argsort(x: Any, dim: Any = None, descending: bool = False, stable: bool = Tr
 
 
 @method
-@ranked
-@template
 @same_words
-def sort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True) -> tuple[Var, Var]:
+def sort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True, *, axis: Any = None) -> Any:
     """(numbers in order, their old positions) along an axis, the last one by default; the arguments are `argsort`'s.
+
+    Args:
+        axis: NumPy's word for `dim`, and NumPy's answer: the numbers alone.
 
     Example:
         >>> [v.tolist() for v in sort(array([3, 1, 2]), descending=True)]
         [[3, 2, 1], [0, 2, 1]]
+        >>> sort(array([3, 1, 2]), axis=0).tolist()
+        [1, 2, 3]
     """
+    found = Ranked(*_sorted(x, one_of("sort", dim=dim, axis=axis), descending, stable))
+    return found if axis is None else found.values
+
+
+@template
+def _sorted(x: Any, dim: Any, descending: bool, stable: bool) -> tuple[Var, Var]:
     v = as_var(x)
     axis = _axis("sort", v, dim)
     falling, _ = yes_or_no("sort", "descending", descending), yes_or_no("sort", "stable", stable)

@@ -18,7 +18,7 @@ from jt_edu.ops.view import reshape, view
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
-__all__ = ["array_split", "chunk", "dsplit", "hsplit", "split", "tensor_split", "unbind", "vsplit"]
+__all__ = ["array_split", "chunk", "dsplit", "hsplit", "split", "tensor_split", "unbind", "unstack", "vsplit"]
 MOST = 1_000_000  # parts; empty ones are parts as well
 
 
@@ -164,4 +164,4 @@ def unbind(x: Any, dim: Any = 0) -> tuple[Var, ...]:
     return tuple(reshape(piece(v, at, k, k + 1), rest) for k in range(v.shape[at]))
 
 
-array_split = tensor_split
+array_split, unstack = tensor_split, unbind

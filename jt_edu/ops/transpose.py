@@ -188,27 +188,27 @@ def rot90(x: Any, k: int = 1, dims: Any = (0, 1)) -> Var:
 @method
 @template
 @same_words
-def roll(x: Any, shifts: Any, dims: Any = None) -> Var:
+def roll(x: Any, shift: Any, axis: Any = None) -> Var:
     """Shift along axes by a number of places; what falls off the end comes back at the beginning.
 
         out[i] = x[(i - shift) % n]
 
     Args:
-        shifts: a number, or one for each axis in `dims`.
-        dims: the axes; without them x is rolled as if it had one axis.
+        shift: a number of places, or one for each axis in `axis`.
+        axis: the axes; without them x is rolled as if it had one axis.
 
     Example:
         >>> roll(arange(5), 2).numpy()
         array([3, 4, 0, 1, 2])
     """
     v = as_var(x)
-    if dims is None:
-        return reshape(roll(reshape(v, -1), shifts, 0), v.shape)
-    axes = [axis_of("roll", a, v.ndim) for a in (dims if isinstance(dims, (tuple, list)) else (dims,))]
-    steps = [whole("roll", "shifts", s) for s in (shifts if isinstance(shifts, (tuple, list)) else (shifts,))]
+    if axis is None:
+        return reshape(roll(reshape(v, -1), shift, 0), v.shape)
+    axes = [axis_of("roll", a, v.ndim) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    steps = [whole("roll", "shift", s) for s in (shift if isinstance(shift, (tuple, list)) else (shift,))]
     steps = steps * len(axes) if len(steps) == 1 else steps
     if len(steps) != len(axes) or not axes:
-        raise ArgumentError("roll takes one shift for each axis", f"shifts {shifts} for dims {dims}")
+        raise ArgumentError("roll takes one shift for each axis", f"shift {shift} for axis {axis}")
     start = [0] * v.ndim
     for a, step in zip(axes, steps, strict=True):
         start[a] -= step

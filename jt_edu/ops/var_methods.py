@@ -111,17 +111,19 @@ Var.itemsize = property(element_size)  # type: ignore[attr-defined]
 
 @method
 @same_words
-def astype(x: Any, dtype: Any, copy: bool = False) -> Var:
+def astype(x: Any, dtype: Any, copy: bool = True, *, device: Any = None) -> Var:
     """The same numbers as another dtype.
 
     Args:
         dtype: of the answer.
         copy: a Var of its own also where x has that dtype; without it the answer is x then.
+        device: "cpu", where everything is.
 
     Example:
         >>> array(1.7).astype("int32").item()
         1
     """
+    on_cpu("astype", device)
     own = as_var(x).cast(dtype)
     return own.clone() if yes_or_no("astype", "copy", copy) and own is x else own
 

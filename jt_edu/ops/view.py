@@ -225,33 +225,33 @@ def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Var:
 
 @method
 @same_words
-def unsqueeze(x: Any, dim: Any = None) -> Var:
-    """New axes of length 1: `dim` says where they are in the result (PyTorch's unsqueeze, NumPy's expand_dims).
+def unsqueeze(x: Any, axis: Any = None) -> Var:
+    """New axes of length 1: `axis` says where they are in the result (PyTorch's unsqueeze, NumPy's expand_dims).
 
     Example:
         >>> ones((2, 3)).unsqueeze(-1).shape, expand_dims(ones(2), (0, 2)).shape
         ((2, 3, 1), (1, 2, 1))
     """
     v = as_var(x)
-    count = len(dim) if isinstance(dim, (tuple, list)) else 1
-    new, lengths = listed_axes("unsqueeze", dim, v.ndim + count, verb="makes"), iter(v.shape)
+    count = len(axis) if isinstance(axis, (tuple, list)) else 1
+    new, lengths = listed_axes("unsqueeze", axis, v.ndim + count, verb="makes"), iter(v.shape)
     return reshape(v, tuple(1 if k in new else next(lengths) for k in range(v.ndim + count)))
 
 
 @method
 @same_words
-def squeeze(x: Any, dim: Any = None) -> Var:
-    """Without axes of length 1: all of them, or those in `dim`.
+def squeeze(x: Any, axis: Any = None) -> Var:
+    """Without axes of length 1: all of them, or those in `axis`.
 
     Example:
         >>> ones((1, 2, 1)).squeeze(0).shape
         (2, 1)
     """
-    v, dims = as_var(x), dim
-    named = range(v.ndim) if dims is None else listed_axes("squeeze", dims, v.ndim, lone=True)[: v.ndim]
+    v = as_var(x)
+    named = range(v.ndim) if axis is None else listed_axes("squeeze", axis, v.ndim, lone=True)[: v.ndim]
     gone = [k for k in named if v.shape[k] == 1]
-    if dims is not None and len(gone) != len(named):
-        raise ShapeError("squeeze removes axes of length 1", f"axis {dims} of shape {v.shape}", "x.reshape")
+    if axis is not None and len(gone) != len(named):
+        raise ShapeError("squeeze removes axes of length 1", f"axis {axis} of shape {v.shape}", "x.reshape")
     return reshape(v, tuple(n for k, n in enumerate(v.shape) if k not in gone))
 
 

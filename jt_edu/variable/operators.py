@@ -35,8 +35,13 @@ Operator = Callable[[Any, Any], "Var"]
 def _of_two(op: Elementwise) -> tuple[Operator, Operator, Operator]:
     """What `x * y` does; `2 * x`, where only the right side is a Var; and `x *= y`."""
 
-    def left(self: Any, other: Any) -> Var:
-        return self.apply(op, other)  # type: ignore[no-any-return]
+    def left(self: Any, other: Any) -> Any:
+        try:
+            return self.apply(op, other)
+        except DtypeError:
+            if getattr(other, "__array_ufunc__", self) is None:  # NumPy's word for "ask me": a sparse tensor
+                return NotImplemented
+            raise
 
     def right(self: Any, other: Any) -> Var:
         return self.beside(other).apply(op, self)  # type: ignore[no-any-return]

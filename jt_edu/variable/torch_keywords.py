@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ from jt_edu.ir.builders import lies_as_kernels_read, shared_source, short
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Made = TypeVar("Made")
-NAMES = {"size": "shape", "fill_value": "value", "stop": "end", "num": "steps"}  # another name -> ours
+NAMES = {"size": "shape", "value": "fill_value", "end": "stop", "steps": "num"}  # another name -> ours
 ROWS = {"N": "n", "M": "m", "n_rows": "n", "n_cols": "m"}  # the same, of matrices
 DEVICES = ("cpu", "cuda", "gpu", "mps", "xpu")  # words that name one, anywhere
 
@@ -64,16 +64,21 @@ def makes(function: Function) -> Function:
         mine = wish is None or all(var is not given for given in (*args, *named.values()))
         return as_asked(function.__name__, var if mine else var.clone(), device, wish)
 
-    return shown(made, function, {word: name for word, name in meant.items() if word in NAMES})
+    words = {word: name for word, name in meant.items() if word in NAMES}
+    return shown(made, function, words, first="shape" if spreads else "", also=("device",))
 
 
-def shown(call: Callable[..., Any], function: Function, words: dict[str, str]) -> Function:
+def shown(
+    call: Callable[..., Any], function: Function, words: dict[str, str], first: str = "", also: Sequence[str] = ()
+) -> Function:
     """`call`, which wraps a function, and whose signature shows that its arguments have other names as well.
 
     Args:
         call: what is called.
         function: what it wraps.
         words: another name -> the name in the signature of the function.
+        first: what `*lengths` may be written as: a tuple under this name, or one by one.
+        also: arguments that the wrapper takes away.
 
     Example:
         >>> inspect.signature(shown(lambda *args, **named: 0, lambda x, dim=None: x, {"axis": "dim"}))
@@ -82,9 +87,16 @@ def shown(call: Callable[..., Any], function: Function, words: dict[str, str]) -
     own = inspect.signature(function)
     kept = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
     rest = [p for p in own.parameters.values() if p.kind is p.VAR_KEYWORD]
-    also = [_named_too(own.parameters[name], word) for word, name in words.items() if word not in own.parameters]
-    call.__signature__ = own.replace(parameters=[*kept, *also, *rest])  # type: ignore[attr-defined]
-    call.other_words = words  # type: ignore[attr-defined]
+    for at, p in enumerate(kept):
+        if p.kind is p.VAR_POSITIONAL and first:
+            one = p.replace(name=first, kind=p.POSITIONAL_OR_KEYWORD, default=None)
+            kept[at : at + 1] = one, p.replace(name="lengths" if p.name == first else p.name)
+            break
+    said = {p.name for p in kept}
+    more = [_named_too(own.parameters[name], word) for word, name in words.items() if word not in said]
+    more += [inspect.Parameter(word, inspect.Parameter.KEYWORD_ONLY, default=None) for word in also if word not in said]
+    call.__signature__ = own.replace(parameters=[*kept, *more, *rest])  # type: ignore[attr-defined]
+    call.other_words = {**words, **dict.fromkeys((first, *also), "")}  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
 
 
@@ -120,7 +132,7 @@ def spread(*words: str) -> Callable[[Function], Function]:
             return function(*args, **named)
 
         spreads = next(p.name for p in inspect.signature(function).parameters.values() if p.kind is p.VAR_POSITIONAL)
-        return shown(call, function, dict.fromkeys(words[:2], spreads))
+        return shown(call, function, dict.fromkeys(words[:2], spreads), first=words[0])
 
     return named
 

@@ -19,10 +19,15 @@ ROOMS = {
     "jt.nn.functional": jt.nn.functional,
     "jt.nn.init": jt.nn.init,
     "jt.nn.utils": jt.nn.utils,
+    "jt.linalg": jt.linalg,
     "jt.optim": jt.optim,
     "jt.lr_scheduler": jt.lr_scheduler,
+    "jt.func": jt.func,
+    "jt.autograd.functional": jt.autograd.functional,
     "jt.data": jt.data,
+    "jt.sparse": jt.sparse,
     "jt.data.transform": transform,
+    "jt.fft": jt.fft,
 }
 
 

@@ -65,7 +65,16 @@ def left_out(text):
 # ---------------------------------------------------------------------------------------------------------- other words
 
 AXES = SAME[:2]  # dim, dims, axis and axes; keepdim and keepdims
-ONE_WORD = {"stride", "slice_scatter", "linear_recurrence", "broadcast", "weight_norm", "spectral_norm"}
+ONE_WORD = {
+    "stride",
+    "slice_scatter",
+    "linear_recurrence",
+    "broadcast",
+    "weight_norm",
+    "spectral_norm",
+    "sort",
+    "repeat",
+}
 WORDS = [
     (row, word)
     for row in {(identity(row.whose), row.name): row for _, row in ROWS if isfunction(row.whose)}.values()

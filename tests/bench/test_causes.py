@@ -386,7 +386,7 @@ def test_the_tuner_says_who_should_have_been_chosen(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "suite", ["core", "ops", "conv", "backbones", "train", "start", "jittor", "threads", "choices"]
+    "suite", ["core", "ops", "conv", "backbones", "train", "start", "jittor", "science", "threads", "choices"]
 )
 def test_every_row_with_a_goal_has_a_call_or_says_what_it_is_made_of(torch, suite):
     rows = importlib.import_module(f"tests.bench.{suite}").ROWS

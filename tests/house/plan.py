@@ -15,7 +15,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("fusion", "codegen"),  # 2 planning
     ("backends", "runtime"),  # 3 running
     ("variable",),  # 4 the learner's handle
-    ("ops", "autograd", "linalg", "fft"),  # 5 operators
+    ("ops", "autograd", "linalg", "fft", "sparse"),  # 5 operators
     ("capture", "draw", "introspect"),  # 6 steps that are run again; looking
     ("nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 7 learning
     ("lens", "benchmark", "launch"),  # 8 looking at all of it

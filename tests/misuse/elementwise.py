@@ -40,7 +40,7 @@ CALLS = [
     ("a shift of floats", lambda: jt.left_shift(x(), 1), jt.DtypeError, r"float32"),
     ("plus of a bool", lambda: jt.positive(jt.array([True])), jt.DtypeError, r"positive.*bool"),
     ("minus of a bool", lambda: jt.negative(jt.array([True])), jt.DtypeError, r"bool"),
-    ("clamp with a bound twice", lambda: jt.clamp(x(), 0, min=1), jt.ArgumentError, r"min_v=0, min=1"),
+    ("clamp with a bound twice", lambda: jt.clamp(x(), 0, min_v=1), jt.ArgumentError, r"min=0, min_v=1"),
     ("a rounding mode that is none", lambda: jt.divide(x(), 2, rounding_mode="up"), jt.ArgumentError, r"'up'"),
     ("decimals that are no whole number", lambda: jt.round(x(), 1.5), jt.ArgumentError, r"decimals=1.5"),
     ("a fractional exponent", lambda: jt.ldexp(x(), 0.5), jt.DtypeError, r"float32"),

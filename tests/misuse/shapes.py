@@ -17,7 +17,7 @@ CALLS = [
     ("the larger of two Vars", lambda: jt.max(x(), x()), jt.ArgumentError, r"Try: jt\.maximum\(x, y\)"),
     ("the smaller of two Vars", lambda: x().min(x()), jt.ArgumentError, r"Try: jt\.minimum\(x, y\)"),
     ("a number between two others", lambda: 0 < x() < 3, jt.ShapeError, r"Try: .*\(x > 0\) & \(x < 3\)"),
-    ("rolling no axes", lambda: jt.roll(jt.ones(3), 1, []), jt.ArgumentError, r"shifts 1 for dims \[\]"),
+    ("rolling no axes", lambda: jt.roll(jt.ones(3), 1, []), jt.ArgumentError, r"shift 1 for axis \[\]"),
     ("reshape keeps the elements", lambda: jt.reshape(X, 4), jt.ShapeError, r"\(4,\)"),
     ("reshape works out one length", lambda: jt.reshape(X, -1, -1), jt.ShapeError, r"\(-1, -1\)"),
     ("reshape takes whole lengths", lambda: jt.reshape(X, "six"), jt.ArgumentError, "'six'"),

@@ -43,7 +43,7 @@ ROWS = [
     *as_torch(jt.addr, X, X[:, 0], V, **MIX),
     *as_torch(jt.addbmm, C[0], A, B, **MIX),
     *as_torch(jt.baddbmm, C, A, B, **MIX),
-    *as_numpy(jt.tensordot, CUBE, some(4, 5), dims=1),
+    *as_numpy(jt.tensordot, CUBE, some(4, 5), axes=1),
     *as_numpy(jt.cross, some(3, 3), some(3, 3, seed=1), dim=0),
     *as_numpy(jt.vecdot, X, X, twin=lambda x, y, axis: (x * y).sum(axis), dim=0),
     *as_torch(jt.bilinear, some(2, 3), some(2, 4), some(5, 3, 4), bias=some(5)),

@@ -51,7 +51,7 @@ def counters(**given):
 VARS = [
     *refuses(jt.array, "device", "cuda", lambda **k: jt.array(V, **k)),
     *shows(jt.array, "copy", None, lambda **k: np.shares_memory(jt.array(V, **k).numpy(), V)),
-    *shows(jt.astype, "copy", True, lambda **k: _other_than(lambda v: v.astype(v.dtype, **k))),
+    *shows(jt.astype, "copy", False, lambda **k: _other_than(lambda v: v.astype(v.dtype, **k)), False),
     *shows(jt.reshape, "copy", True, lambda **k: _memory_of_its_own(lambda v: v.reshape(2, 2, **k))),
     *shows(jt.array, "requires_grad", False, lambda **k: jt.array(V, **k).requires_grad, False),
     *shows(jt.Var.requires_grad_, "wanted", False, lambda **k: x().requires_grad_(**k).requires_grad, False),

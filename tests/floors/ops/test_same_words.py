@@ -12,7 +12,7 @@ from jt_edu.variable.var import Var
 
 WORDS = {word for words in SAME if words[0] in ("dim", "keepdim", "dim1", "dim2") for word in words}
 OTHERS = {  # what has such a word and means something else, or takes it without a name
-    "index", "permute", "permute_dims", "ravel_multi_index", "t", "transpose",
+    "index", "permute", "permute_dims", "ravel_multi_index", "repeat", "t", "tile", "transpose",
 }  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def test_a_copy_is_made_where_one_is_asked_for_and_only_there():
 @pytest.mark.parametrize("call", [
     lambda: jt.norm(TABLE, ord=2), lambda: jt.norm(TABLE, ord="nuc"), lambda: jt.norm(jt.ones(2, 2, 2), ord=1),
     lambda: jt.permute(TABLE, (1, 0), axes=(1, 0)), lambda: jt.tile(TABLE, reps=2, dims=2),
-    lambda: jt.full((2,), 7, size=(2,)), lambda: jt.linspace(0, 1, 3, num=3), lambda: jt.arange(),
+    lambda: jt.full((2,), 7, size=(2,)), lambda: jt.linspace(0, 1, 3, steps=3), lambda: jt.arange(),
 ])  # fmt: skip
 def test_what_is_said_twice_or_is_not_known_is_refused_in_words(call):
     with pytest.raises(jt.ArgumentError):

@@ -1,25 +1,23 @@
-"""func: a module as a function of its parameters.
+"""Functional call: a module as a function of its parameters.
 
 functional_call(net, {"weight": w}, x)     what net(x) would answer if its weight were w; gradients flow to w
+stack_module_state([net, other])           the parameters of several networks, which `vmap` runs at once
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from jt_edu.base.did_you_mean import door
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.own import own
 from jt_edu.ir.builders import short
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import yes_or_no
+from jt_edu.ops.concat import stack
 from jt_edu.variable.var import Var, as_var
 
-__all__ = ["functional_call"]
-
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = door("jt.func", __all__, {"jt": ["grad", "vjp"]})
+__all__ = ["functional_call", "stack_module_state"]
 
 
 def functional_call(
@@ -53,6 +51,33 @@ def functional_call(
     pairs = _pairs(module, _given(parameter_and_buffer_dicts), every, tied)
     positional = args if isinstance(args, tuple) else () if args is None else (args,)
     return _called(module, pairs, positional, dict(kwargs or {}))
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Var], dict[str, Var]]:
+    """(parameters, buffers) of networks of one kind: name -> the Vars of all of them, along a new first axis.
+
+    With `vmap` and `functional_call` all of them run at once.
+
+    Raises:
+        ArgumentError: no networks, or of different kinds.
+
+    Example:
+        >>> nets = [jt.nn.Linear(2, 1) for _ in range(3)]
+        >>> params, buffers = stack_module_state(nets)
+        >>> def run(params, x):
+        ...     return functional_call(nets[0], params, x)
+        >>> params["weight"].shape, jt.vmap(run, (0, None))(params, jt.ones(5, 2)).shape
+        ((3, 1, 2), (3, 5, 1))
+    """
+    several = list(models)
+    if not several or not all(type(m) is type(several[0]) and isinstance(m, Module) for m in several):
+        found = ", ".join(type(m).__name__ for m in several) or "none"
+        raise ArgumentError("stack_module_state takes networks of one kind", found, "[make() for _ in range(3)]")
+    return _stacked([dict(m.named_parameters()) for m in several]), _stacked([dict(m.named_buffers()) for m in several])
+
+
+def _stacked(states: list[dict[str, Var]]) -> dict[str, Var]:
+    return {name: stack([state[name] for state in states], 0) for name in states[0]}
 
 
 def _pairs(module: Module, given: dict[str, Var], strict: bool, tied: bool) -> list[tuple[Var, Var]]:

@@ -1,0 +1,150 @@
+"""vmap: a function of one example becomes a function of many at once.
+
+    def distance(x, y): return ((x - y) ** 2).sum()         two points
+    vmap(distance)(xs, ys)                                  many pairs of points
+    vmap(distance, in_dims=(0, None))(xs, y)                many points, and the same other one
+    vmap(grad(loss), in_dims=(None, 0))(w, xs)              the gradient of each example by itself
+
+The function is run once. What it built for one example is built again with one more axis (batched_graph.py), and is
+then fused and compiled like everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+
+from jt_edu.base.context import flag_scope
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.func.batched_graph import EXAMPLE, Batch, example
+from jt_edu.func.structures import beside, each, only_vars
+from jt_edu.ir.builders import short
+from jt_edu.ir.node import inputs_first
+from jt_edu.ops.arguments import axis_of, choice, whole
+from jt_edu.ops.concat import concat
+from jt_edu.ops.deferred_outputs import riders
+from jt_edu.ops.transpose import moveaxis
+from jt_edu.variable.index_bounds import put_back
+from jt_edu.variable.pytree import replaced, vars_in
+from jt_edu.variable.var import Var
+
+RANDOMNESS = ("error", "different", "same")
+
+
+def vmap(
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:  # fmt: skip
+    """`func` for many examples at once: its arguments have one axis more, and so have its answers.
+
+    The function sees one example: a Var with its shape, and without numbers. A condition on them (`if x > 0`) cannot
+    be answered, and raises: `jt.where` takes its place.
+
+    Args:
+        func: of Vars, and structures of them, to Vars, and structures of them.
+        in_dims: along which axis the examples of an argument lie; None: it is the same for all of them. One number for
+            all arguments, or a tuple of one for each, in which a structure speaks of the parts of a structure.
+            Arguments that are given by name have their examples along axis 0.
+        out_dims: along which axis those of the answer are to lie; None: the answer is the same for all of them.
+        randomness: random numbers inside are "different" for each example or the "same" for all; "error" refuses them.
+        chunk_size: so many examples at a time, which takes less memory.
+
+    Raises:
+        ArgumentError: there is no argument to go along; the function looks at numbers, or returns what is no Var.
+        ShapeError: the arguments have different numbers of examples.
+
+    Example:
+        >>> dot = lambda x, y: (x * y).sum()
+        >>> xs = jt.array([[1.0, 2.0], [3.0, 4.0]])
+        >>> vmap(dot)(xs, xs).tolist(), vmap(dot, in_dims=(0, None))(xs, jt.array([1.0, 0.0])).tolist()
+        ([5.0, 25.0], [1.0, 3.0])
+        >>> vmap(vmap(dot, (None, 0)), (0, None))(xs, xs).tolist()  # all pairs
+        [[5.0, 11.0], [11.0, 25.0]]
+    """
+    if not callable(func):
+        raise ArgumentError("vmap takes a function", short(func), "jt.vmap(func)(x)")
+    choice("vmap", "randomness", randomness, RANDOMNESS)
+    at_once = None if chunk_size is None else whole("vmap", "chunk_size", chunk_size, 1)
+
+    @wraps(func)
+    def call(*args: Any, **named: Any) -> Any:
+        given = each((args, named), lambda v: v)
+        dims = [*beside("in_dims of vmap", in_dims, given[0]), *(0 for _ in vars_in(given[1]))]
+        batches, size = _batches(vars_in(given), dims)
+
+        def part(lo: int, hi: int) -> Any:
+            mine = [b if b is None or (lo, hi) == (0, size) else b[lo:hi] for b in batches]
+            return _mapped(func, given, mine, hi - lo, out_dims, randomness)
+
+        if at_once is None or at_once >= size:
+            return part(0, size)
+        parts = [part(lo, min(lo + at_once, size)) for lo in range(0, size, at_once)]
+        wanted = beside("out_dims of vmap", out_dims, parts[0])
+        columns = zip(*map(vars_in, parts), strict=True)
+        joined = (p[0] if d is None else concat(list(p), d) for p, d in zip(columns, wanted, strict=True))
+        return replaced(parts[0], joined)
+
+    return call
+
+
+def _batches(variables: list[Var], dims: list[Any]) -> tuple[list[Var | None], int]:
+    """Each Var with its examples along axis 0, or None; and how many examples there are."""
+    batches: list[Var | None] = []
+    for v, dim in zip(variables, dims, strict=True):
+        axis = None if dim is None else axis_of("vmap", dim, v.ndim, verb="goes along an axis of")
+        batches.append(None if axis is None else moveaxis(v, axis, 0) if axis else v)
+    sizes = {b.shape[0] for b in batches if b is not None}
+    if len(sizes) > 1:
+        found = " and ".join(
+            f"{b.shape[0]} in a Var of shape {v.shape}"
+            for v, b in zip(variables, batches, strict=True)
+            if b is not None
+        )
+        raise ShapeError("vmap takes as many examples of each argument", found, "None in in_dims, for what all share")
+    if not sizes:
+        raise ArgumentError("vmap goes along an axis of at least one Var", f"in_dims {dims} for {len(variables)} Vars")
+    return batches, sizes.pop()
+
+
+def _mapped(
+    func: Callable[..., Any], given: Any, batches: list[Var | None], size: int, out_dims: Any, randomness: str
+) -> Any:
+    """The function run once, and its answer for all examples."""
+    with flag_scope(lazy_execution=True):
+        pairs = zip(vars_in(given), batches, strict=True)
+        ones = [Var._of(v.node) if b is None else example(b.shape[1:], b.node) for v, b in pairs]
+        twins = {one.node: b.node for one, b in zip(ones, batches, strict=True) if b is not None}
+        batch = Batch(size, twins, randomness)
+        args, named = replaced(given, ones)
+        answer = func(*args, **named)  # which may change its arguments: they are handles of its own
+        found = only_vars("vmap", answer)
+        _refuse_changes(batch, found)
+        dims = beside("out_dims of vmap", out_dims, answer)
+        nodes = batch.of([v.node for v in found])
+    return replaced(answer, _placed(batch, found, nodes, dims))
+
+
+def _placed(batch: Batch, found: list[Var], nodes: list[Any], dims: list[Any]) -> Iterator[Var]:
+    """Each answer, with the examples along the axis that was asked for."""
+    for v, node, dim in zip(found, nodes, dims, strict=True):
+        if dim is None and node is not None:
+            raise ArgumentError("out_dims None is for what is the same for all examples", f"{v.shape}, which differs")
+        if dim is None:
+            yield v
+        else:
+            every = Var._of(batch.whole(v.node))
+            axis = axis_of("vmap", dim, every.ndim, verb="answers")
+            yield moveaxis(every, 0, axis) if axis else every
+
+
+def _refuse_changes(batch: Batch, answer: list[Var]) -> None:
+    """What a function changes outside of it, such as running statistics, cannot be changed by many examples at once."""
+    own = {v.node for v in answer}
+    changed = [v for v in riders() if v.node not in own and batch.of([v.node])[0] is not None]
+    if changed:
+        order = inputs_first([v.node for v in changed])
+        for one in [n for n in order if n.op is EXAMPLE]:
+            put_back(order, one)
+        asked = "vmap takes a function that changes nothing outside of it"
+        raise ArgumentError(asked, f"{short(changed[0])}, changed inside", "net.eval(), for running statistics")

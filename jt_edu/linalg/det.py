@@ -1,0 +1,134 @@
+"""Determinants: the product of the pivots of LU, with the sign of the exchanges. How much a matrix stretches volumes.
+
+    det       its gradient is the matrix of cofactors, which is there for singular matrices, too
+    slogdet   its sign and the logarithm of its size, which does not overflow
+    logdet    the logarithm itself
+
+The cofactors of A are det(A) A^-H. Where a pivot is 0, LU is given a tiny one instead, which cancels in the product.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from jt_edu.linalg.lu import factored
+from jt_edu.linalg.lu_kernel import ADJUGATE
+from jt_edu.linalg.matrices import batch_of, by_dtype, halves, kept, matrices, of_batch
+from jt_edu.linalg.solve import inv
+from jt_edu.ops.complex import complex
+from jt_edu.ops.matmul import matmul
+from jt_edu.ops.reduce import sum
+from jt_edu.variable.var import Var
+
+__all__ = ["det", "logdet", "slogdet"]
+
+PRODUCT = """
+def kernel(lo, hi, lu, x, out):
+    n = x.shape[1]
+    for matrix in range(lo, hi):
+        a, total = lu[matrix], {dtype}(1)
+        for i in range(n):
+            total *= a[i, i] if a[n, i] == i else -a[i, i]
+        out[matrix] = total
+"""
+LOGARITHM = """
+def kernel(lo, hi, lu, x, out):
+    n = x.shape[1]
+    for matrix in range(lo, hi):
+        a, sign, total = lu[matrix], {dtype}(1), {real}(0)
+        for i in range(n):
+            size = abs(a[i, i])
+            total += math.log(size) if size > 0 else -np.inf
+            if size > 0:
+                sign *= a[i, i] / size if a[n, i] == i else -a[i, i] / size
+            else:
+                sign *= size
+        out[matrix, 0] = sign
+        out[matrix, 1] = total
+"""
+
+
+class SignLogDet(NamedTuple):
+    """det = sign * exp(logabsdet)."""
+
+    sign: Var
+    logabsdet: Var
+
+
+def _of_det(_: Var, dout: Var, _lu: Var, x: Var) -> Var:
+    return dout[:, None, None] * _adjugate(x).mH
+
+
+def _of_adjugate(out: Var, dout: Var, x: Var) -> Var:
+    """The adjugate is D X, with the determinant D and the inverse X: it is the derivative of each that counts."""
+    n = x.shape[1]
+    adjoint, given, inverse = out[:, :n, n:].mH, dout[:, :n, n:], inv(x)
+    return sum(given * inverse.conj(), (1, 2), True) * adjoint - matmul(matmul(adjoint, given), inverse.mH)
+
+
+def _of_logarithm(out: Var, dout: Var, _: Var, x: Var) -> Var:
+    """dlog A^-H; the sign of a complex matrix turns as the imaginary part of the logarithm says."""
+    scale = dout[:, 1]
+    if x.dtype.kind == "c":
+        turn = (dout[:, 0] * out[:, 0].conj()).imag
+        scale = complex(scale.real, turn)
+    return scale[:, None, None] * inv(x).mH
+
+
+DET = by_dtype("det", PRODUCT, (None, _of_det))
+LOG = by_dtype("slogdet", LOGARITHM, (None, _of_logarithm))
+ADJ = by_dtype("adjugate", ADJUGATE, (_of_adjugate,))
+
+
+def _adjugate(x: Var) -> Var:
+    n = x.shape[1]
+    return of_batch(ADJ, x, n + 1, 2 * n)[:, :n, n:]
+
+
+@halves
+def det(A: Any) -> Var:
+    """The determinant: the volume of the cube that A makes of the unit cube, negative if A mirrors it.
+
+    Args:
+        A: (..., n, n).
+
+    Example:
+        >>> det(array([[1.0, 2.0], [3.0, 4.0]])).item()
+        -2.0
+    """
+    x, lead = batch_of(matrices("det", A))
+    return DET(factored(x).detach(), x, shape=(len(x),), dtype=x.dtype, span=len(x)).reshape(lead)
+
+
+@halves
+def slogdet(A: Any) -> SignLogDet:
+    """The sign of the determinant, and the logarithm of its size: det = sign * exp(logabsdet).
+
+    The sign of a complex determinant is a number of size 1. A singular matrix has sign 0 and -inf.
+
+    Args:
+        A: (..., n, n).
+
+    Example:
+        >>> slogdet(array([[0.0, 1.0], [1.0, 0.0]]))
+        SignLogDet(sign=jt.Var(-1., dtype=float32), logabsdet=jt.Var(0., dtype=float32))
+    """
+    x, lead = batch_of(matrices("slogdet", A))
+    both = kept(LOG(factored(x).detach(), x, shape=(len(x), 2), dtype=x.dtype, span=len(x)))
+    size = both[:, 1].real
+    return SignLogDet(both[:, 0].reshape(lead), size.reshape(lead))
+
+
+@halves
+def logdet(A: Any) -> Var:
+    """The logarithm of the determinant; nan where that is negative, and of a complex one its principal value.
+
+    Args:
+        A: (..., n, n).
+
+    Example:
+        >>> logdet(array([[1.0, 0.0], [0.0, 1.0]])).item()
+        0.0
+    """
+    sign, size = slogdet(A)
+    return sign.log() + size

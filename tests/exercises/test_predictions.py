@@ -24,6 +24,8 @@ FOUND = {  # as it is told; or the least and the most, where it is measured
     "10.7": [(15, 25)],
     "11.1b": "[3, 4]",
     "11.11": "[3, 4, 5, 6, 7]",
+    "16.1b": "[10, 80]",
+    "16.5b": "29",
 }
 
 

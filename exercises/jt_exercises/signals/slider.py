@@ -1,0 +1,120 @@
+"""Slider: what becomes of a curve, while its columns become more and more alike?
+
+    slider(t, y, places, fits)     fits[degree] = condition number, and for each way of solving a curve and its error
+
+On the left are the points (t, y), and the curves of one degree over `places`. On the right are the errors of all
+degrees, and below them a button for each: it picks a degree, with a click or with Tab and the arrow keys. It is HTML
+with an SVG in it, and no script, so that it also works on a page.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from jt_exercises.picture import Picture
+
+Ways = Mapping[str, tuple[Any, float]]
+Fits = Mapping[int, tuple[float, Ways]]
+WIDE, HIGH, TOP, FOOT = 640, 300, 44, 236  # the picture; above and below both plots
+LEFT, RIGHT = (10, 300), (372, 622)  # of the points, of the errors
+LEAST, MOST = -8, 2  # powers of ten of an error
+PAPER, INK, SOFT = "var(--jp-layout-color0,#fff)", "var(--jp-ui-font-color1,#1b1b1b)", "#8a8f98"
+LINES = ("#0072b2", "#d55e00")  # of the ways of solving
+STYLE = f"""
+.jtcond{{position:relative;max-width:{WIDE}px;background:{PAPER}}} .jtcond svg{{display:block;width:100%;height:auto}}
+.jtcond text{{font:12px sans-serif;fill:{INK}}} .jtcond .g{{display:none}}
+.jtcond .b{{font-weight:bold}} .jtcond .m{{text-anchor:middle}}
+.jtcond path{{fill:none;stroke:{SOFT};stroke-width:.6}} .jtcond circle{{fill:{INK}}}
+.jtcond .l0{{stroke:{LINES[0]};stroke-width:2}} .jtcond .l1{{stroke:{LINES[1]};stroke-width:2;stroke-dasharray:6 3}}
+.jtcond input{{position:absolute;margin:-8px 0 0 -8px;width:16px;height:16px;cursor:pointer}}
+"""
+_numbers = itertools.count()  # two sliders on one page are picked apart
+
+
+def slider(t: Any, y: Any, places: Any, fits: Fits) -> Picture:
+    """Show some curves through points, and how far off their coefficients are, degree by degree.
+
+    Example:
+        >>> slider([0, 1], [0, 1], [-1, 2], {1: (2.6, {"by QR": ([-1, 2], 1e-7)})})
+        degree 1: condition number 2.6; error 1e-07 by QR
+    """
+    degrees, ways = list(fits), list(next(iter(fits.values()))[1])
+    told = {d: [f"{error:.0e} {way}" for way, (_, error) in fits[d][1].items()] for d in degrees}
+    text = "\n".join(f"degree {d}: condition number {fits[d][0]:.2g}; error {', '.join(told[d])}" for d in degrees)
+    name = f"jtcond{next(_numbers)}"
+    picked = "".join(f'.{name} input[value="{d}"]:checked~svg .g{d}{{display:inline}}' for d in degrees)
+    edges = np.min(places), np.max(places), np.min(y) - np.ptp(y) / 3, np.max(y) + np.ptp(y) / 3
+    parts = [*_still(degrees, fits, ways), *_points(t, y, edges)]
+    for d in degrees:
+        parts += _group(d, _across(degrees, d), fits[d], places, edges)
+    clip = f'<clipPath id="{name}"><rect x="{LEFT[0]}" y="{TOP}" width="{LEFT[1] - LEFT[0]}" height="{FOOT - TOP}"/>'
+    clips = f"<defs>{clip}</clipPath></defs><style>.{name} .c{{clip-path:url(#{name})}}</style>"
+    svg = f'<svg viewBox="0 0 {WIDE} {HIGH}" aria-hidden="true">{clips}{"".join(parts)}</svg>'
+    style = f"<style>{STYLE}{picked}</style>"
+    return Picture(f'{style}<div class="jtcond {name}">{_buttons(degrees, name, text)}{svg}</div>', text)
+
+
+def _across(degrees: list[int], degree: int) -> float:
+    return RIGHT[0] + 10 + (RIGHT[1] - RIGHT[0] - 20) * degrees.index(degree) / max(len(degrees) - 1, 1)
+
+
+def _down(error: float) -> float:
+    """Where an error is in the picture: one step for each power of ten."""
+    power = math.log10(error) if 0 < error < math.inf else (MOST if error else LEAST)
+    return FOOT - (FOOT - TOP) * (min(max(power, LEAST), MOST) - LEAST) / (MOST - LEAST)
+
+
+def _line(x: Any, y: Any, kind: str = "") -> str:
+    return f'<path class="{kind}" d="M{" ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))}"/>'
+
+
+def _text(x: float, y: float, words: object, kind: str = "") -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{words}</text>'
+
+
+def _still(degrees: list[int], fits: Fits, ways: list[str]) -> Iterator[str]:
+    """What is the same for all degrees: the chart of errors, and what its lines mean."""
+    for power in range(LEAST, MOST + 1, 2):
+        y = _down(10.0**power)
+        yield _line(RIGHT, [y, y]) + _text(RIGHT[0] - 40, y + 4, f"1e{power}")
+    x = [_across(degrees, d) for d in degrees]
+    for k, way in enumerate(ways):
+        yield _line(x, [_down(fits[d][1][way][1]) for d in degrees], f"l{k}")
+        left = RIGHT[0] + 130 * k
+        yield _line([left, left + 22], [TOP - 12] * 2, f"l{k}") + _text(left + 28, TOP - 8, way)
+    yield from (_text(a, HIGH - 10, d, "m") for a, d in zip(x, degrees, strict=True))
+    yield _text(RIGHT[0] - 52, HIGH - 10, "degree") + _text(RIGHT[0], 16, "error of the coefficients")
+
+
+def _at(t: Any, y: Any, edges: tuple[Any, ...]) -> tuple[Any, Any]:
+    t0, t1, y0, y1 = edges
+    high = np.clip(np.nan_to_num(np.asarray(y, float), nan=2 * y1), 2 * y0 - y1, 2 * y1 - y0)
+    across = LEFT[0] + (LEFT[1] - LEFT[0]) * (np.asarray(t) - t0) / (t1 - t0)
+    return across, FOOT - (FOOT - TOP) * (high - y0) / (y1 - y0)
+
+
+def _points(t: Any, y: Any, edges: tuple[Any, ...]) -> Iterator[str]:
+    yield from (f'<circle r="2.5" cx="{a:.1f}" cy="{b:.1f}"/>' for a, b in zip(*_at(t, y, edges), strict=True))
+
+
+def _group(degree: int, x: float, fit: tuple[float, Ways], places: Any, edges: tuple[Any, ...]) -> Iterator[str]:
+    """What is shown of one degree."""
+    yield f'<g class="g g{degree}">' + _text(LEFT[0], 16, f"degree {degree}: condition number {fit[0]:.2g}", "b")
+    for k, (curve, _) in enumerate(fit[1].values()):
+        yield _line(*_at(places, curve, edges), f"c l{k}")
+    yield _line([x, x], [TOP, FOOT]) + "</g>"
+
+
+def _buttons(degrees: list[int], name: str, text: str) -> str:
+    """A button below each degree; the mark keeps its arrow keys from JupyterLab, which would go on to another cell."""
+    made, mark = [], 'data-lm-suppress-shortcuts="true"'
+    for row, d in zip(text.splitlines(), degrees, strict=True):
+        place = f"left:{100 * _across(degrees, d) / WIDE:.2f}%;top:{100 * (FOOT + 22) / HIGH:.2f}%"
+        on = " checked" * (d == degrees[0])
+        made.append(f'<input type="radio" name="{name}" value="{d}" aria-label="{row}" {mark} style="{place}"{on}>')
+    return "".join(made)

@@ -1,0 +1,335 @@
+# %% [markdown]
+# # 16 Signals: waves, fits and curves that bend
+#
+# *An hour and a half. Do [01](01_autograd_by_hand.ipynb) and [04](04_kernels.ipynb) first.*
+#
+# A sound, a temperature, a price: a *signal* is a number that changes with time. Written as a sum of waves, it can be
+# filtered with a list of numbers, and a convolution becomes a product. Then come the tools that fit curves to numbers:
+# least squares, eigenvalues, and Newton's step. All of them are kernels of jt_edu that you can read, and gradients flow
+# through all of them.
+#
+# **Predict**, **run**, **look**. There are four exercises; each check says *right*, or what is wrong.
+#
+# ## 1. What is in a signal?
+#
+# Below are two seconds of a signal, 256 numbers a second: a strong wave that goes up and down 5 times a second (5
+# *hertz*), a weaker one of 40 hertz, and noise. `jt.fft.rfft` writes them as a sum of waves. *Bin* k of its result is a
+# complex number for the wave that goes round k times in the whole signal: its absolute value says how strong that wave
+# is, its angle where it begins.
+#
+# **Predict**: which two bins are the largest? Put them in place of the dots, as a list, the smaller one first.
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+
+import jt_edu as jt
+import jt_widgets as see
+from jt_exercises import predict, signals, solved
+from jt_exercises.timing import ratio  # CPU seconds: the least of several runs, one divided by the other
+
+jt.set_num_threads(1)  # one thread, whose CPU time is ours alone
+random = np.random.default_rng(16)
+
+n, rate = 512, 256
+time, hertz = np.arange(n) / rate, np.arange(n // 2 + 1) * rate / n
+waves = np.sin(2 * np.pi * 5 * time) + 0.4 * np.sin(2 * np.pi * 40 * time)
+signal = jt.array((waves + random.normal(0, 0.3, n)).astype(np.float32))
+strength = jt.fft.rfft(signal).abs() * 2 / n  # a wave that reaches up to 1 has strength 1
+
+predict("16.1b", ..., lambda: sorted(np.argsort(strength.numpy())[-2:].tolist()))
+figure, axes = plt.subplots(1, 2, figsize=(10, 2.6), layout="constrained")
+axes[0].plot(time, signal.numpy(), color="#0072b2", linewidth=0.8)
+axes[0].set(xlabel="seconds", title="the signal")
+axes[1].plot(hertz, strength.numpy(), color="#d55e00", linewidth=0.8)
+axes[1].set(xlabel="hertz", title="how strong each wave is")
+plt.show()
+
+# %% [markdown]
+# **Look.** Not bins 5 and 40: those are rounds *a second*, and there are two seconds. Noise is a little of every
+# frequency. The waves stand out of it, though in the picture on the left you hardly see the faster one.
+
+# %% exercise 16.1
+# %% [markdown]
+# ## 3. A filter, drawn by hand
+#
+# Each digit below is the gain of 8 hertz, from 9 (all of it) to 0 (nothing), with straight lines from one to the next.
+# **Predict** what is left of the signal. Then draw other filters: one that keeps only the fast wave; one that keeps
+# only the noise; one of digits at random.
+
+# %%
+DRAWING = "9942000000000000"
+
+
+def through(x, gain):
+    """What a filter makes of signals, (..., n), with a gain for each bin."""
+    return jt.fft.irfft(jt.fft.rfft(x) * gain, n)
+
+
+gain = np.interp(hertz, np.arange(len(DRAWING)) * 8 + 4, [int(digit) / 9 for digit in DRAWING]).astype(np.float32)
+left = through(signal, jt.array(gain))
+figure, axes = plt.subplots(1, 2, figsize=(10, 2.6), layout="constrained")
+axes[0].plot(time, signal.numpy(), color="#8a8f98", linewidth=0.5)
+axes[0].plot(time, left.numpy(), color="#0072b2")
+axes[0].set(xlabel="seconds", title="before and after")
+axes[1].plot(hertz, strength.numpy(), color="#8a8f98", linewidth=0.5)
+axes[1].plot(hertz, (jt.fft.rfft(left).abs() * 2 / n).numpy(), color="#0072b2", linewidth=0.8)
+axes[1].plot(hertz, gain, color="#d55e00")
+axes[1].set(xlabel="hertz", title="the gain, and what it lets through")
+plt.show()
+
+# %% [markdown]
+# ## 4. A filter that is learned
+#
+# Now the other way round. Somebody has drawn a filter, and you are not told how. You send noise through it, and hear
+# what comes out. Gradients flow through both transforms (each is the other one's gradient, nearly), so the gains can be
+# learned like any weights: begin with 0.5 everywhere, and walk down the squared differences.
+#
+# The noise that is sent has no frequencies above 80 hertz. **Predict**: what is learned there?
+
+# %%
+sent = through(jt.array(random.normal(size=(16, n)).astype(np.float32)), jt.array((hertz <= 80).astype(np.float32)))
+heard = through(sent, jt.array(gain))
+learned, losses = jt.array(np.full(n // 2 + 1, 0.5, np.float32)), []
+for _ in range(40):
+    loss = ((through(sent, learned) - heard) ** 2).mean()
+    learned = jt.array((learned - n / 8 * jt.grad(loss, learned)).numpy())
+    losses.append(loss.item())
+print(f"the loss went from {losses[0]:.1e} to {losses[-1]:.1e}")
+plt.figure(figsize=(6, 2.4), layout="constrained")
+plt.plot(hertz, gain, color="#d55e00", linewidth=4, alpha=0.4, label="drawn")
+plt.plot(hertz, learned.numpy(), color="#0072b2", label="learned")
+plt.xlabel("hertz")
+plt.legend()
+plt.show()
+
+# %% [markdown]
+# **Look.** Where nothing was sent, nothing was learned: there the gradient is 0, and 0.5 stays. Numbers that the data
+# says nothing about come back in part 9, where they do more harm.
+#
+# ## 5. A convolution is a product
+#
+# A convolution spreads each number of a signal over those after it, by the weights of a window. A wave comes out of it
+# as the same wave, only stronger or weaker, and later: the window is a filter. So the spectrum of a convolution is the
+# product of two spectra. But waves go *round*: what runs out at the end comes in at the beginning, unless both are
+# first filled up with zeros, to n + window - 1 numbers at least.
+#
+# **Predict**: a window of 30 weights, and no zeros at all. How many numbers of the result are wrong? Put that in place
+# of the dots. And how many times as fast is the product as the sum, for windows of 16, 256 and 4,096?
+
+
+# %%
+def by_product(x, window, size):
+    """Both are filled up with zeros to `size`."""
+    return jt.fft.irfft(jt.fft.rfft(x, size) * jt.fft.rfft(window, size), size)
+
+
+def by_sum(x, window):
+    """`conv1d` slides the window as it is; a convolution turns it round."""
+    turned, many = window[::-1].reshape(1, 1, -1), len(window)
+    return jt.conv1d(x.reshape(1, 1, -1), turned, padding=many - 1).reshape(-1)
+
+
+long, window = (jt.array(random.normal(size=size).astype(np.float32)) for size in (32768, 30))
+right = by_sum(long, window).numpy()
+
+
+def wrong(size):
+    """How many of the numbers that a product of spectra of this size gives are not those of the sum."""
+    found = by_product(long, window, size).numpy()[: len(right)]
+    return int((abs(found - right[: len(found)]) > 1e-3).sum())
+
+
+print("wrong with enough zeros:", wrong(len(long) + 30))
+predict("16.5b", ..., lambda: wrong(len(long)))
+for many in (16, 256, 4096):
+    weights = jt.array(random.normal(size=many).astype(np.float32))
+    times = ratio(
+        lambda w=weights: by_sum(long, w).sync(), lambda w=weights: by_product(long, w, 2 * len(long)).sync(), 5
+    )
+    print(f"window of {many:5}: the product is {times:6.2f} times as fast as the sum")
+
+# %% [markdown]
+# **Look.** The product takes as long for a small window as for a large one, for its cost is that of the transforms.
+#
+# ## 6. How does the FFT do it?
+#
+# As a sum, each of the n bins needs all n numbers: n² products. The *fast Fourier transform* takes the numbers at even
+# and at odd places apart, and transforms each half. Bin k of the whole and bin k + n/2 are then made of the same two
+# numbers: `even[k]`, and `odd[k]`, *turned* by the angle 2πk/n. One is their sum, the other their difference. The
+# drawing of these two lines that cross is called a *butterfly*. The halves are made of quarters in the same way, and so
+# on, down to single numbers.
+#
+# The kernel below does that *in place*, for 8 complex numbers: row 0 has their real parts, row 1 the imaginary ones. At
+# first it puts them into the order `in1`. Then come butterflies between neighbours (`half` is 1), then between those 2
+# apart, then 4.
+#
+# Step through it, or press *Play*. **Predict**: which cells does the very first butterfly write? How many butterflies
+# are there in all? And what makes the order `in1`? (Write its numbers in binary.)
+
+# %%
+FFT = """
+n = out_shape1
+for i in range(n):
+    @out(0, i) = @in0(0, @in1(i))
+    @out(1, i) = @in0(1, @in1(i))
+half = 1
+while half < n:
+    for a in range(n):
+        if a % (2 * half) < half:
+            b, angle = a + half, math.pi * (a % half) / half
+            c, s = math.cos(angle), math.sin(angle)
+            real = c * @out(0, b) + s * @out(1, b)
+            imag = c * @out(1, b) - s * @out(0, b)
+            @out(0, b) = @out(0, a) - real
+            @out(1, b) = @out(1, a) - imag
+            @out(0, a) += real
+            @out(1, a) += imag
+    half = 2 * half
+"""
+parts, order = jt.array(random.normal(size=(2, 8)).round(1)), jt.array([0, 4, 2, 6, 1, 5, 3, 7])
+
+
+def butterflies():
+    return jt.code(parts.shape, parts.dtype, [parts, order], FFT, boundscheck=False)
+
+
+there = jt.fft.fft(jt.complex(parts[0], parts[1])).numpy()
+print("the same as jt.fft.fft:", np.allclose(butterflies().numpy(), [there.real, there.imag]))
+see.step_kernel(butterflies())
+
+# %% exercise 16.2
+# %% exercise 16.3
+# %% [markdown]
+# ## 9. Columns that are nearly alike
+#
+# With exact numbers there is a shorter way: the best x solves (aᵀa) x = aᵀy, the *normal equations*. Below, polynomials
+# are fitted to 24 points, in float32, which has 7 digits: by QR, and by the normal equations. The columns are 1, t, t²,
+# and so on, and between 0 and 1 the higher powers of t look more and more alike. How much, says the *condition number*,
+# `jt.linalg.cond(a)`: by how much a relative error can grow on its way from y to x.
+#
+# **Predict**: the condition number of aᵀa is that of a, squared. At which degree are all 7 digits lost? Then go through
+# the degrees, with a click or with Tab and the arrow keys.
+
+
+# %%
+def by_qr(a, y):
+    q, r = jt.linalg.qr(a)
+    return jt.linalg.solve_triangular(r, q.T @ y, upper=True)
+
+
+def by_squares(a, y):
+    return jt.linalg.solve(a.T @ a, a.T @ y)
+
+
+t, places = np.linspace(0, 1, 24)[:, None], np.linspace(-0.12, 1.12, 120)[:, None]
+y, fits = np.sin(6 * t) + random.normal(0, 0.15, t.shape), {}
+for degree in range(1, 12):
+    powers = np.arange(degree + 1)
+    exact = by_qr(jt.array(t**powers), jt.array(y)).numpy()  # in float64
+    a, ways = jt.array((t**powers).astype(np.float32)), {}
+    for name, way in (("by QR", by_qr), ("normal equations", by_squares)):
+        x = way(a, jt.array(y.astype(np.float32))).numpy()
+        ways[name] = (places**powers @ x)[:, 0], np.linalg.norm(x - exact) / np.linalg.norm(exact)
+    fits[degree] = jt.linalg.cond(jt.array(t**powers)).item(), ways
+signals.slider(t[:, 0], y[:, 0], places[:, 0], fits)
+
+# %% [markdown]
+# **Look.** Each degree costs QR nearly a digit, and the normal equations two. At degree 6 not one of their digits is
+# right, and yet the curve goes through the points: other coefficients fit almost as well, and only beyond the points
+# you see how different they are. `jt.linalg.lstsq` is for such fits.
+#
+# ## 10. Rotations that leave only a diagonal
+#
+# A condition number is made of *singular values*, the largest over the smallest, and their squares are the
+# *eigenvalues* of aᵀa. Jacobi found a way to compute these that one can watch: rotate two axes, p and q, by just the
+# angle at which the number in row p and column q becomes 0. That spoils other zeros, but each time less is left outside
+# of the diagonal.
+#
+# Step through one *sweep* over all pairs, 6 of them. **Predict**: how much is left outside after each sweep?
+
+# %%
+JACOBI = """
+for i in range(out_shape0):
+    for j in range(out_shape0):
+        @out(i, j) = @in0(i, j)
+for p in range(out_shape0):
+    for q in range(p + 1, out_shape0):
+        angle = math.atan2(2 * @out(p, q), @out(p, p) - @out(q, q)) / 2
+        c, s = math.cos(angle), math.sin(angle)
+        for k in range(out_shape0):
+            x, y = @out(p, k), @out(q, k)
+            @out(p, k) = c * x + s * y
+            @out(q, k) = c * y - s * x
+        for k in range(out_shape0):
+            x, y = @out(k, p), @out(k, q)
+            @out(k, p) = c * x + s * y
+            @out(k, q) = c * y - s * x
+"""
+
+
+def sweep(matrix):
+    return jt.code(matrix.shape, matrix.dtype, [matrix], JACOBI, boundscheck=False)
+
+
+tall = random.normal(size=(6, 4)).round(1)
+rotated = squares = jt.array(tall.T @ tall)
+for count in range(5):
+    outside = rotated.numpy() - np.diag(np.diag(rotated.numpy()))
+    print(f"after {count} sweeps: {np.linalg.norm(outside):.1e} outside of the diagonal")
+    rotated = sweep(rotated)
+print("on the diagonal:   ", np.sort(np.diag(rotated.numpy())).round(6))
+print("jt.linalg.eigvalsh:", jt.linalg.eigvalsh(squares).numpy().round(6))
+see.step_kernel(sweep(squares))
+
+# %% exercise 16.4
+# %% [markdown]
+# ## 12. Newton against gradient descent
+#
+# Here are two surfaces: Rosenbrock's *valley*, which is narrow, flat and bent, with its lowest point at (1, 1); and two
+# *wells* with a saddle between them, at (0, 0). **Predict** for each: where does gradient descent end? Where does
+# `newton`, and where `careful`? And how many steps do they need until the gradient is shorter than 1e-6? (1,000 are the
+# most.)
+
+
+# %%
+def valley(v):
+    return (1 - v[0]) ** 2 + 100 * (v[1] - v[0] * v[0]) ** 2
+
+
+def wells(v):
+    return (v[0] * v[0] - 1) ** 2 / 4 + (v[1] - v[0] / 2) ** 2
+
+
+def walked(step, f, place):
+    """The places on the way, one for each step."""
+    places = [np.array(place)]
+    while np.linalg.norm(jt.func.grad(f)(jt.array(places[-1])).numpy()) > 1e-6 and len(places) <= 1000:
+        places.append(step(f, jt.array(places[-1])).numpy())
+    return np.array(places)
+
+
+ways = [lambda f, v: v - (1e-3 if f is valley else 0.1) * jt.func.grad(f)(v)]
+if solved("16.4"):
+    ways += [newton, careful]  # noqa: F821 - your functions
+figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+x, y = np.meshgrid(*2 * [np.linspace(-1.6, 1.6, 200)])
+for axis, f, start in zip(axes, (valley, wells), ((-1.2, 1.0), (0.3, 1.2)), strict=True):
+    axis.contour(x, y, np.log10(f([x, y])), 12, cmap="Greys", linewidths=0.7)
+    axis.set(xlim=(-1.6, 1.6), ylim=(-1.6, 1.6), title=f.__name__)
+    for way, name, line in zip(ways, ("descent", "newton", "careful"), ("r.-", "b.-", "g.--"), strict=False):
+        path = walked(way, f, start)
+        axis.plot(*path.T, line, label=f"{name}, {len(path) - 1} steps", linewidth=1, markersize=5)
+        print(f"{f.__name__}, {name:8} {len(path) - 1:4} steps, to ({path[-1, 0]:.3f}, {path[-1, 1]:.3f})")
+    axis.legend()
+plt.show()
+
+# %% [markdown]
+# **Look.** Gradient descent goes across the valley at once, and then creeps along its ground: the steep sides keep its
+# steps short, and the way is flat. Newton's step divides by how the surface bends, in each direction; near the end each
+# step doubles the number of right digits. (It leaves the picture once, for all it knows is how the surface bends where
+# it stands.) Between the wells it finds the saddle, and is content; `careful` is not.
+#
+# **Before you close this page**: a network has a million weights. How large is its Hessian, and how long does it take
+# to solve with it? `jt.autograd.functional.hvp` finds what the Hessian makes of *one* vector, in the time of a few
+# gradients, and never writes the matrix down. What could you do with that?

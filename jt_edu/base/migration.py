@@ -7,6 +7,7 @@ from jt_edu.base.errors import BackendError
 _CPU = "leaving it out: everything is on the CPU"
 _HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers instead of weights are not here yet"
 _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
+_SVD = "jt.linalg.svd(x), whose third part is the adjoint of V"
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
     ("jt", "cuda"): _CPU,
@@ -37,10 +38,8 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "jit"): "jt.compile(step)",
     ("jt", "distributions"): "jt.normal, jt.uniform, jt.bernoulli or jt.multinomial, which draw",
     ("jt", "t"): "x.T",
-    ("jt", "svd"): "np.linalg.svd(x.numpy()), without gradients",
-    ("jt", "pinverse"): "np.linalg.pinv(x.numpy()), without gradients",
-    ("jt", "eigh"): "np.linalg.eigh(x.numpy()), without gradients",
-    ("jt", "eig"): "np.linalg.eig(x.numpy()), without gradients",
+    ("jt", "svd"): _SVD,
+    ("jt", "symeig"): "jt.linalg.eigh",
     ("jt", "ger"): "jt.outer",
     ("jt", "range"): "jt.arange, whose end is left out",
     ("jt", "version"): "jt.__version__",
@@ -106,7 +105,7 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("x", "retain_grad"): "jt.grad(loss, x), which any Var has",
     ("x", "pin_memory"): _CPU,
     ("x", "stop_fuse"): "with jt.flag_scope(fuse=False):",
-    ("x", "svd"): "np.linalg.svd(x.numpy()), without gradients",
+    ("x", "svd"): _SVD,
     ("x", "adjoint"): "x.transpose(-2, -1).conj()",
     ("x", "dist"): "(x - y).norm()",
     ("x", "byte"): "x.uint8()",
@@ -165,9 +164,11 @@ ROOMS = (  # loaded when asked for
     "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft"
 )
 _OF_MATRICES = (
-    "cholesky cholesky_solve det inv logdet lstsq lu lu_factor matrix_exp matrix_rank qr slogdet solve solve_triangular"
+    "cholesky cholesky_solve det eig eigh inv logdet lstsq lu lu_factor matrix_exp matrix_rank pinv qr slogdet solve "
+    "solve_triangular"
 )
-MATRICES = {name: f"jt_edu.linalg:{name}" for name in _OF_MATRICES.split()} | {"inverse": "jt_edu.linalg:inv"}
+MATRICES = {name: f"jt_edu.linalg:{name}" for name in _OF_MATRICES.split()}
+MATRICES |= {"inverse": "jt_edu.linalg:inv", "pinverse": "jt_edu.linalg:pinv"}
 JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
 _OF_SPARSE = "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor"
 JITTORS_OWN |= {name: f"jt_edu.sparse:{name}" for name in _OF_SPARSE.split()}

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 from jt_edu.base.dtypes import DType, complex64, complex128, float64
 from jt_edu.ir.node import Shape
 from jt_edu.ir.scalar_ops import REAL
-from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, matrices
-from jt_edu.linalg.pinv import pinv
-from jt_edu.linalg.spectral import adjoint, kept, quotient
+from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, kept, matrices
+from jt_edu.linalg.solve import solve
+from jt_edu.linalg.spectral import quotient
 from jt_edu.ops.create import eye
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.transpose import matrix_transpose
@@ -268,13 +268,13 @@ def _of_eig(out: Var, dout: Var, x: Var, schur: Var) -> Var:  # noqa: ARG001
     """V^-H (diag(dL) + (V^H dV - V^H V Re diag(V^H dV)) / conj(L_j - L_i)) V^H."""
     n, vectors = x.shape[-1], out.shape[1] > 1
     (w, v), (dw, dv) = _parts(out if vectors else _packed(x, n)), _parts(dout)
-    turned = adjoint(v) * dw[:, :, None]
+    turned = adjoint_of(v) * dw[:, :, None]
     if vectors:
-        same, inner = eye(n, dtype="bool"), matmul(adjoint(v), dv)
+        same, inner = eye(n, dtype="bool"), matmul(adjoint_of(v), dv)
         length = inner.keep_where(same).sum(1).apply(REAL)  # vectors keep length 1
-        inner = (inner - matmul(adjoint(v), v) * length[:, None]).where_not(same, 0)
-        turned = turned + matmul(quotient(inner, (w[:, None] - w[:, :, None]).conj()), adjoint(v))
-    answer = matmul(pinv(adjoint(v), rtol=0), turned)
+        inner = (inner - matmul(adjoint_of(v), v) * length[:, None]).where_not(same, 0)
+        turned = turned + matmul(quotient(inner, (w[:, None] - w[:, :, None]).conj()), adjoint_of(v))
+    answer = solve(adjoint_of(v), turned)
     return answer if x.dtype.kind == "c" else answer.apply(REAL)
 
 

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from jt_edu.base.dtypes import real_of
 from jt_edu.ir.node import Shape
 from jt_edu.ir.scalar_ops import REAL
-from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, matrices
-from jt_edu.linalg.spectral import adjoint, kept, quotient, skew
+from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, kept, matrices
+from jt_edu.linalg.spectral import quotient, skew
 from jt_edu.ops.arguments import choice
 from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.matmul import matmul
@@ -206,8 +206,8 @@ def _of_eigh(out: Var, dout: Var, x: Var, tridiagonal: Var) -> Var:  # noqa: ARG
     (w, v), (dw, dv) = _parts(out if vectors else _packed(x, n)), _parts(dout)
     turned = v * dw[:, None]
     if vectors:
-        turned = turned + matmul(v, quotient(skew(matmul(adjoint(v), dv)) / 2, w[:, None] - w[:, :, None]))
-    return matmul(turned, adjoint(v))
+        turned = turned + matmul(v, quotient(skew(matmul(adjoint_of(v), dv)) / 2, w[:, None] - w[:, :, None]))
+    return matmul(turned, adjoint_of(v))
 
 
 TRIDIAGONAL = by_dtype("tridiagonal", RAISES + REFLECTIONS)
@@ -268,7 +268,7 @@ def triangle_of(name: str, A: Any, UPLO: Any) -> tuple[Var, Any, Shape]:
     """A as a batch whose lower triangle counts, in the dtype that is computed with; the dtype of A; its batch."""
     v = matrices(name, A)
     lower = choice(name, "UPLO", UPLO.upper() if isinstance(UPLO, str) else UPLO, ("L", "U")) == "L"
-    x, lead = batch_of(widened(v if lower else adjoint(v)))
+    x, lead = batch_of(widened(v if lower else adjoint_of(v)))
     return x, v.dtype, lead
 
 

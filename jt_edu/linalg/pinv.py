@@ -17,8 +17,7 @@ import numpy as np
 from jt_edu.base.dtypes import real_of
 from jt_edu.ir.meta_ops import Elementwise
 from jt_edu.linalg.eigh import eigh
-from jt_edu.linalg.matrices import matrices
-from jt_edu.linalg.spectral import adjoint
+from jt_edu.linalg.matrices import adjoint_of, matrices
 from jt_edu.linalg.svd import svd
 from jt_edu.ops.arguments import one_of, yes_or_no
 from jt_edu.ops.compare import maximum
@@ -31,11 +30,11 @@ __all__ = ["pinv"]
 
 def _of_pinv(out: Var, dout: Var, flipped: Var, found: Var) -> Var:  # noqa: ARG001
     """The gradient of A^H, which has the shape of A+."""
-    a, d = adjoint(flipped), adjoint(dout)
+    a, d = adjoint_of(flipped), adjoint_of(dout)
     k = matmul(d, out)
-    outer = matmul(k, adjoint(out))
-    inside = matmul(matmul(adjoint(out), out), d - matmul(k, a))
-    return adjoint(outer - adjoint(matmul(out, k)) - matmul(a, matmul(out, outer)) + inside)
+    outer = matmul(k, adjoint_of(out))
+    inside = matmul(matmul(adjoint_of(out), out), d - matmul(k, a))
+    return adjoint_of(outer - adjoint_of(matmul(out, k)) - matmul(a, matmul(out, outer)) + inside)
 
 
 PINV = Elementwise("pinv", "{1}", gradients=(_of_pinv, None))
@@ -71,11 +70,11 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
         v = u
     else:
         u, s, vh = svd(x, full_matrices=False)
-        v = adjoint(vh)
+        v = adjoint_of(vh)
     size: Var = s.abs()
     big = size > _tolerance(found, size, atol, one_of("pinv", rcond=rcond, rtol=rtol))
-    answer = matmul(v * (1 / s.where_not(~big, 1)).keep_where(big)[..., None, :], adjoint(u))
-    return adjoint(x).apply(PINV, answer).cast(found.dtype)
+    answer = matmul(v * (1 / s.where_not(~big, 1)).keep_where(big)[..., None, :], adjoint_of(u))
+    return adjoint_of(x).apply(PINV, answer).cast(found.dtype)
 
 
 def _tolerance(A: Var, size: Var, atol: Any, rtol: Any) -> Var:

@@ -1,4 +1,4 @@
-"""Spectral: what eigenvalues and singular values have in common: adjoints, parts of one answer, gradients of vectors.
+"""Spectral: what gradients of eigenvectors and of singular vectors have in common.
 
     A = V diag(w) V^H        dA = V (diag(dw) + skew(V^H dV) / 2 (w_j - w_i)) V^H
 
@@ -8,30 +8,9 @@ and so is that part, also between equal values.
 
 from __future__ import annotations
 
+from jt_edu.linalg.matrices import adjoint_of
 from jt_edu.ops.create import eye
-from jt_edu.ops.transpose import matrix_transpose
 from jt_edu.variable.var import Var
-
-
-def adjoint(x: Var) -> Var:
-    """x^H: the last two axes exchanged, and conjugated.
-
-    Example:
-        >>> adjoint(array([[1.0, 2j]])).tolist()
-        [[(1-0j)], [-2j]]
-    """
-    return matrix_transpose(x).conj()
-
-
-def kept(packed: Var) -> Var:
-    """Hold an array like a Var of the learner's, as long as its parts live: it is computed once.
-
-    Example:
-        >>> kept(ones(2) * 2)[0].item()
-        2.0
-    """
-    packed.node.holders += 1
-    return packed
 
 
 def quotient(x: Var, y: Var) -> Var:
@@ -51,4 +30,4 @@ def skew(x: Var) -> Var:
         >>> skew(array([[1.0, 2.0], [0.0, 1.0]])).tolist()
         [[0.0, 2.0], [-2.0, 0.0]]
     """
-    return (x - adjoint(x)).where_not(eye(x.shape[-1], dtype="bool"), 0)
+    return (x - adjoint_of(x)).where_not(eye(x.shape[-1], dtype="bool"), 0)

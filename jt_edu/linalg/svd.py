@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 from jt_edu.base.dtypes import DType, real_of
 from jt_edu.ir.node import Shape
 from jt_edu.ir.scalar_ops import IMAG, REAL
-from jt_edu.linalg.matrices import RAISES, batch_of, by_dtype, matrices
-from jt_edu.linalg.spectral import adjoint, kept, quotient, skew
+from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, kept, matrices
+from jt_edu.linalg.spectral import quotient, skew
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.matmul import matmul
@@ -244,13 +244,13 @@ def _of_svd(out: Var, dout: Var, x: Var, bidiagonal: Var) -> Var:  # noqa: ARG00
         du, _, dvh = _parts(dout, m, n)
         du = du[:, :, :n]
         gap = (s[:, None] - s[:, :, None]) * (s[:, None] + s[:, :, None])
-        left, right = skew(matmul(adjoint(u), du)), skew(matmul(vh, adjoint(dvh)))
+        left, right = skew(matmul(adjoint_of(u), du)), skew(matmul(vh, adjoint_of(dvh)))
         turned = turned + matmul(u, quotient(left, gap) * s[:, None] + quotient(right, gap) * s[:, :, None])
         if x.dtype.kind == "c":
             turned = turned + u * (quotient((u.conj() * du).sum(1).apply(IMAG), s) * 1j)[:, None]
         if m > n:
             away = quotient(du, s[:, None])
-            turned = turned + away - matmul(u, matmul(adjoint(u), away))
+            turned = turned + away - matmul(u, matmul(adjoint_of(u), away))
     return matmul(turned, vh)
 
 
@@ -288,7 +288,7 @@ def svd(A: Any, full_matrices: bool = True) -> SVDResult:
     x, wide, dtype, lead = _tall("svd", A)
     _, m, n = x.shape
     u, s, vh = _parts(kept(_packed(x, m if yes_or_no("svd", "full_matrices", full_matrices) else n)), m, n)
-    u, vh = (adjoint(vh), adjoint(u)) if wide else (u, vh)
+    u, vh = (adjoint_of(vh), adjoint_of(u)) if wide else (u, vh)
     u, vh = (v.reshape(*lead, *v.shape[1:]).cast(dtype) for v in (u, vh))
     return SVDResult(u, s.reshape(*lead, n).cast(real_of(dtype)), vh)
 
@@ -316,7 +316,7 @@ def _tall(name: str, A: Any) -> tuple[Var, bool, DType, Shape]:
     """A batch of A, or of its adjoint if A is wide; whether it is; the dtype of A; its batch."""
     v = matrices(name, A, square=False)
     wide = v.shape[-2] < v.shape[-1]
-    x, lead = batch_of(widened(adjoint(v) if wide else v))
+    x, lead = batch_of(widened(adjoint_of(v) if wide else v))
     return x, wide, v.dtype, lead
 
 

@@ -361,19 +361,3 @@ def test_every_operator_of_the_door_is_an_operator():
     names = {n for names in operators().values() for n in names}
 
     assert "grad" in names and "Linear" not in names and "flag_scope" not in names and "explain" not in names
-
-
-@pytest.mark.parametrize(
-    ("name", "stand_ins"),
-    [
-        ("fft", ["np.fft"]),
-    ],
-)
-def test_what_stands_for_a_package_of_pytorch_exists(name, stand_ins):
-    with pytest.raises(AttributeError, match=f"jt offers no {name}. Try: ") as caught:
-        getattr(jt, name)
-
-    for written in stand_ins:
-        assert written in str(caught.value)
-        where, _, what = written.replace("jt.", "jt_edu.").replace("np.", "numpy.").rpartition(".")
-        assert hasattr(importlib.import_module(where), what)

@@ -3,7 +3,6 @@
 import ast
 import copy
 import doctest
-import importlib
 import inspect
 import pickle
 import re

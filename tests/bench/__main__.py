@@ -36,7 +36,7 @@ SUITES = {  # what it measures, and about how long that takes on one core that h
     "start": "processes of their own: the import, and the first step of a small CNN: 4 minutes",
     "jax": "steps and first steps of four small networks beside JAX, where that is installed: 10 minutes",
     "jittor": "nearest neighbours, the first answer of a ResNet-18, the memory of a ResNet-50: 5 minutes",
-    "science": "Fourier transforms, beside PyTorch and NumPy: 2 minutes",
+    "science": "Fourier transforms, linear algebra, derivatives, beside PyTorch and NumPy: 3 minutes",
     "threads": "two threads over one, forward; wants two cores and no other program: 1 minute",
     "tuning": "the tuner's choice beside the best candidate, on 30 convolutions: 5 minutes",
     "click": "what a click in a view costs, in a browser: 5 minutes",

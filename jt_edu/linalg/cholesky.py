@@ -75,12 +75,10 @@ class CholeskyEx(NamedTuple):
 
 
 def _gradient(out: Var, dout: Var, x: Var) -> Var:
-    """L^-H P L^-1, made its own adjoint, where P is the lower half of L^H dL, with half of its diagonal."""
-    n = x.shape[1]
-    turned = adjoint_of(out[:, :n])
-    p = matmul(turned, tril(dout[:, :n]))
-    p = tril(p) + adjoint_of(tril(p, -1))
-    half = substituted(turned, (p + adjoint_of(p)) / 4, upper=True)
+    """L^-H P L^-1 / 2, where the half of L^H dL below the diagonal is mirrored above it."""
+    turned = adjoint_of(out[:, : x.shape[1]])
+    p = matmul(turned, tril(dout[:, : x.shape[1]]))
+    half = substituted(turned, (tril(p) + adjoint_of(tril(p, -1))) / 2, upper=True)
     return adjoint_of(substituted(turned, adjoint_of(half), upper=True))
 
 

@@ -67,7 +67,8 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
         rcond: singular values that are smaller, as a part of the largest one, count as 0; by default as many units in
             the last place as A has rows or columns. With it, singular values are looked at.
         driver: "gels" is QR, for columns (of a wide A: rows) that do not depend on each other. "gelsd", "gelss" and
-            "gelsy" look at singular values, and take any A. By default QR, if there is no `rcond`.
+            "gelsy" look at singular values, and take any A. By default QR, if there is no `rcond`. As in PyTorch, the
+            first tells no rank, and the last nothing else.
 
     Raises:
         LinAlgError: one of the matrices has columns that depend on each other, and QR was asked.
@@ -92,6 +93,9 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     residuals = sum(real(left * left.conj()), -2) if a.shape[-2] > a.shape[-1] else zeros(0, dtype=real_of(a.dtype))
     if vector and a.shape[-2] > a.shape[-1]:
         residuals = residuals[..., 0]
+    if driver == "gelsy":
+        residuals = values = values.new_zeros(0)
+    rank = zeros(0, dtype="int64") if driver == "gels" else rank
     return LstSq(x[..., 0] if vector else x, residuals, rank, values)
 
 

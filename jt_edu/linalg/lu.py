@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import broadcast_shape
 from jt_edu.linalg.lu_kernel import FACTORS
 from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, halves, kept, matrices, of_batch
@@ -115,17 +116,20 @@ def _apart(both: Var) -> tuple[Var, Var]:
 
 
 @halves
-def lu_factor(A: Any) -> LUFactor:
+def lu_factor(A: Any, *, pivot: bool = True) -> LUFactor:
     """L and U in one matrix, and the rows that were exchanged: a matrix ready for `lu_solve`.
 
     Args:
         A: (..., m, n).
+        pivot: rows are exchanged always; False is refused, as in PyTorch on a CPU.
 
     Example:
         >>> lu_factor(array([[1.0, 2.0], [4.0, 4.0]]))
         LUFactor(LU=jt.Var([[4.  , 4.  ],
                 [0.25, 1.  ]], dtype=float32), pivots=jt.Var([2, 2], dtype=int32))
     """
+    if not yes_or_no("lu_factor", "pivot", pivot):
+        raise ArgumentError("LU exchanges rows, or small pivots would make large errors", "pivot=False", "pivot=True")
     a = matrices("lu_factor", A, square=False)
     x, lead = batch_of(a)
     _, m, n = x.shape
@@ -134,18 +138,19 @@ def lu_factor(A: Any) -> LUFactor:
 
 
 @halves
-def lu(A: Any) -> LU:
+def lu(A: Any, *, pivot: bool = True) -> LU:
     """A = P L U.
 
     Args:
         A: (..., m, n); P is (..., m, m), L is (..., m, k) and U is (..., k, n), where k is the smaller of m and n.
+        pivot: rows are exchanged always; False is refused, as in PyTorch on a CPU.
 
     Example:
         >>> P, L, U = lu(array([[1.0, 2.0], [4.0, 4.0]]))
         >>> L.tolist(), (P @ L @ U).tolist()
         ([[1.0, 0.0], [0.25, 1.0]], [[1.0, 2.0], [4.0, 4.0]])
     """
-    both, pivots = lu_factor(A)
+    both, pivots = lu_factor(A, pivot=pivot)
     *lead, m, _ = both.shape
     x = eye(m, dtype=both.dtype).stretched((*lead, m, m))
     exchanged = _rows(batch_of(x)[0], _flat(pivots), 1).reshape(x.shape)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.base.errors import ShapeError
 from jt_edu.linalg.solve import inv
 from jt_edu.ops import diagonal as _diagonal
 from jt_edu.ops import matmul as _matmul
@@ -73,7 +72,7 @@ def vander(x: Any, N: int | None = None) -> Var:
     """Powers of each number: 1, x, x**2, ..., x**(N-1), along a new last axis. `jt.vander` begins with the largest.
 
     Args:
-        x: (..., n).
+        x: (..., n), or a number.
         N: how many powers; by default n.
 
     Example:
@@ -81,7 +80,6 @@ def vander(x: Any, N: int | None = None) -> Var:
         [[1, 2, 4], [1, 3, 9]]
     """
     v = as_var(x)
-    if v.ndim == 0:
-        raise ShapeError("vander takes one axis or more", f"shape {v.shape}", "x.reshape(1)")
+    v = v if v.ndim else v.reshape(1)
     columns = v.shape[-1] if N is None else whole("vander", "N", N, 0)
     return v[..., None] ** index((*v.shape, columns), v.ndim).cast(v.dtype)

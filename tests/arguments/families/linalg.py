@@ -39,6 +39,7 @@ def of_lu(torch, A, B, **given):
 
 
 ROWS = [
+    *(row for f in (la.lu, la.lu_factor) for row in refuses(f, "pivot", False, lambda f=f, **k: f(jt.array(A), **k))),
     *linalg(la.cholesky, S, upper=True),
     *linalg(la.cholesky_ex, S, upper=True),
     *checked("cholesky_ex", -S),

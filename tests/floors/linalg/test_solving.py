@@ -186,6 +186,16 @@ def test_columns_that_depend_on_each_other_are_refused_by_qr_and_taken_by_singul
     close(values, np.linalg.svd(a, compute_uv=False))
 
 
+@pytest.mark.parametrize("driver", ["gels", "gelsd", "gelss", "gelsy"])
+def test_each_driver_of_least_squares_tells_what_it_tells_in_pytorch(torch, driver):
+    a, b = some((2, 5, 3)), some((2, 5, 2), seed=1)
+
+    ours = gives("python", la.lstsq, a, b, driver=driver)
+
+    for part, wanted in zip(ours, torch.linalg.lstsq(torch.tensor(a), torch.tensor(b), driver=driver), strict=True):
+        close(part, wanted.numpy())
+
+
 def test_small_singular_values_are_left_out_below_rcond():
     a = np.diag([1.0, 0.1])
 

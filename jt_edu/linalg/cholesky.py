@@ -48,7 +48,7 @@ def kernel(lo, hi, x, out):
                 pivot, beside = math.sqrt(pivot), a[j, j + 1 : end]
                 for i in range(j + 1, n):
                     a[i, j] /= pivot
-                for c in range(len(beside)):
+                for c in range(len(beside)):  # the row of L^H, as long as it is needed
                     beside[c] = a[j + 1 + c, j].conjugate()
                 for i in range(j + 1, n):
                     factor, row = a[i, j], a[i, j + 1 : end]

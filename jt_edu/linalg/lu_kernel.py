@@ -34,7 +34,7 @@ def kernel(lo, hi, x, out):
                 row[j] = 1 if j == wide + i else 0
         for k in range(0, steps, 32):
             end = min(k + 32, steps)
-            for j in range(k, end):
+            for j in range(k, end):  # the panel, column by column
                 pivot, most = j, abs(a[j, j].real) + abs(a[j, j].imag)
                 for i in range(j + 1, m):
                     size = abs(a[i, j].real) + abs(a[i, j].imag)
@@ -51,7 +51,7 @@ def kernel(lo, hi, x, out):
                         a[i, j] = factor
                         for c in range(len(row)):
                             row[c] -= factor * beside[c]
-            for j in range(k, end):
+            for j in range(k, end):  # the rows beside it
                 beside = a[j, end:n]
                 for i in range(j + 1, end):
                     factor, row = a[i, j], a[i, end:n]
@@ -60,7 +60,7 @@ def kernel(lo, hi, x, out):
             minus_ab(a[end:m, k:end], a[k:end, end:n], a[end:m, end:n])
 """
 _SOLVED = """
-        for end in range(m, 0, -32):
+        for end in range(m, 0, -32):  # U X = Y, from the last row on
             k = max(end - 32, 0)
             minus_ab(a[k:end, end:m], a[end:m, m:n], a[k:end, m:n])
             for i in range(end - 1, k - 1, -1):

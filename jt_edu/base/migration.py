@@ -8,6 +8,7 @@ _CPU = "leaving it out: everything is on the CPU"
 _HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers instead of weights are not here yet"
 _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
 _SVD = "jt.linalg.svd(x), whose third part is the adjoint of V"
+_LU = "jt.linalg.lu_factor(x), for both factors in one matrix; jt.linalg.lu(x), for three"
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
     ("jt", "cuda"): _CPU,
@@ -40,6 +41,7 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "t"): "x.T",
     ("jt", "svd"): _SVD,
     ("jt", "symeig"): "jt.linalg.eigh",
+    ("jt", "lu"): _LU,
     ("jt", "ger"): "jt.outer",
     ("jt", "range"): "jt.arange, whose end is left out",
     ("jt", "version"): "jt.__version__",
@@ -106,6 +108,7 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("x", "pin_memory"): _CPU,
     ("x", "stop_fuse"): "with jt.flag_scope(fuse=False):",
     ("x", "svd"): _SVD,
+    ("x", "lu"): _LU,
     ("x", "adjoint"): "x.transpose(-2, -1).conj()",
     ("x", "dist"): "(x - y).norm()",
     ("x", "byte"): "x.uint8()",
@@ -164,7 +167,7 @@ ROOMS = (  # loaded when asked for
     "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft"
 )
 _OF_MATRICES = (
-    "cholesky cholesky_solve det eig eigh inv logdet lstsq lu lu_factor matrix_exp matrix_rank pinv qr slogdet solve "
+    "cholesky cholesky_solve det eig eigh inv logdet lstsq lu_factor matrix_exp matrix_rank pinv qr slogdet solve "
     "solve_triangular"
 )
 MATRICES = {name: f"jt_edu.linalg:{name}" for name in _OF_MATRICES.split()}

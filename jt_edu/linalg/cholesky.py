@@ -136,7 +136,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> C
 
 
 @halves
-def cholesky_solve(B: Any, L: Any, *, upper: bool = False) -> Var:
+def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Var:
     """X with A X = B, from the triangle of A.
 
     Args:

@@ -65,7 +65,7 @@ def matrix_norm(
 
         "fro"      the root of the sum of squares         "nuc"      the sum of the singular values
         1, -1      the largest, smallest column sum       2, -2      the largest, smallest singular value
-        inf, -inf  the largest, smallest row sum          (sums of magnitudes)
+        inf, -inf  the largest, smallest row sum          (sums of magnitudes; the largest of none is 0)
 
     Args:
         A: (..., m, n).
@@ -84,8 +84,9 @@ def matrix_norm(
     if len(axes) != 2:
         raise ArgumentError("matrix_norm takes the two axes of matrices", f"dim={dim!r}", "jt.linalg.vector_norm")
     order: Any = float(ord) if isinstance(ord, (int, np.number)) else ord
-    if choice("matrix_norm", "ord", order, ORDERS) not in ("nuc", 2, -2):
-        return reduce.norm(a, ord=order, dim=axes, keepdim=keep)
+    empty = any(a.shape[k] == 0 for k in axes) and order in (1, 2, math.inf)
+    if choice("matrix_norm", "ord", order, ORDERS) not in ("nuc", 2, -2) or empty:
+        return reduce.norm(a, ord="fro" if empty else order, dim=axes, keepdim=keep)
     s = _singular_values(moveaxis(a, axes, (-2, -1)))
     found = reduce.sum(s, -1) if order == "nuc" else reduce.max(s, -1) if order == 2 else reduce.min(s, -1)
     shape = [1 if k in axes else n for k, n in enumerate(a.shape)]

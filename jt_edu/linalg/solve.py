@@ -16,7 +16,7 @@ from jt_edu.ir.node import Shape
 from jt_edu.linalg import small_systems
 from jt_edu.linalg.lu_kernel import SOLVED, TRIED
 from jt_edu.linalg.matrices import adjoint_of, batch_of, beside, by_dtype, halves, kept, matrices, of_batch
-from jt_edu.ops.arguments import listed_axes, whole, yes_or_no
+from jt_edu.ops.arguments import listed_axes, same_words, whole, yes_or_no
 from jt_edu.ops.concat import concat
 from jt_edu.ops.create import index, zeros
 from jt_edu.ops.diagonal import diagonal
@@ -213,6 +213,7 @@ def tensorinv(A: Any, ind: int = 2) -> Var:
     return inv(a.reshape(math.prod(rows), math.prod(columns))).reshape(*columns, *rows)
 
 
+@same_words
 def tensorsolve(A: Any, B: Any, dims: Any = None) -> Var:
     """X with tensordot(A, X, X.ndim) = B: the first axes of A, which B has, are rows; the others, which X has, columns.
 

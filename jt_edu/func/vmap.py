@@ -53,7 +53,7 @@ def vmap(
     Args:
         in_dims: along which axis the examples of an argument lie; None: it is the same for all of them. One number for
             all arguments, or a tuple of one for each, in which a structure speaks of the parts of a structure.
-            Arguments that are given by name have their examples along axis 0.
+            Arguments that are given by name are the same for all examples.
         out_dims: along which axis those of the answer are to lie; None: the answer is the same for all of them.
         randomness: random numbers inside are "different" for each example or the "same" for all; "error" refuses them.
         chunk_size: so many examples at a time, which takes less memory.
@@ -80,7 +80,7 @@ def vmap(
 def _in_chunks(func: Callable[..., Any], given: Any, wish: Wish) -> Any:
     """The answer for all examples, so many at once as are asked for."""
     args, named = given
-    dims = [*beside("in_dims of vmap", wish.in_dims, args), *(0 for _ in vars_in(named))]
+    dims = [*beside("in_dims of vmap", wish.in_dims, args), *(None for _ in vars_in(named))]
     batches, size = _batches(vars_in(given), dims)
     if wish.at_once is None or wish.at_once >= size:
         return _mapped(func, given, batches, size, wish)

@@ -85,7 +85,7 @@ def _known(dtype: np.dtype[Any]) -> DType:
 
 
 def _array_of(data: Any, wanted: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
-    by_numpy = isinstance(data, (np.ndarray, np.generic))
+    by_numpy = hasattr(data, "__array__")  # NumPy's arrays, and those of others
     array = np.asarray(data) if by_numpy else _nested(data, wanted)
     found = _known(array.dtype)
     if not by_numpy and found.kind in "fc":

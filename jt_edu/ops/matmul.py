@@ -42,6 +42,8 @@ def matmul(x: Any, y: Any) -> Var:
         >>> matmul(array([[1.0, 2.0]]), array([[3.0], [4.0]])).numpy()
         array([[11.]], dtype=float32)
     """
+    if _is_other(x) or _is_other(y):
+        return x @ y  # type: ignore[no-any-return]
     a, b = as_var(x), as_var(y)
     if a.ndim == 0 or b.ndim == 0:
         raise ShapeError("matmul needs vectors or matrices", f"shapes {a.shape} and {b.shape}", "x * y")
@@ -74,9 +76,14 @@ def _letters(a: int, b: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[An
     return left, right, (*batch, *("i" if a > 1 else ""), *("j" if b > 1 else ""))
 
 
+def _is_other(x: Any) -> bool:
+    """Whether x has products of its own, and says so with NumPy's word: a sparse tensor."""
+    return not isinstance(x, Var) and getattr(x, "__array_ufunc__", x) is None
+
+
 def _at(x: Var, y: Any) -> Any:
-    """x @ y, which asks y where that is not a Var and says so with NumPy's word: a sparse tensor."""
-    return NotImplemented if getattr(y, "__array_ufunc__", x) is None else matmul(x, y)
+    """x @ y, which asks such a y first."""
+    return NotImplemented if _is_other(y) else matmul(x, y)
 
 
 method(_at, "__matmul__")
@@ -97,7 +104,7 @@ def mm(x: Any, y: Any) -> Var:
 
 def _ranks(name: str, sentence: str, *operands: tuple[Any, int]) -> list[Var]:
     """Vars of fixed ranks, for those who want an error instead of a broadcast."""
-    found = [as_var(value) for value, _ in operands]
+    found = [value if _is_other(value) else as_var(value) for value, _ in operands]
     if any(v.ndim != rank for v, (_, rank) in zip(found, operands, strict=True)):
         raise ShapeError(f"{name} takes {sentence}", f"shapes {' and '.join(str(v.shape) for v in found)}", "jt.matmul")
     return found

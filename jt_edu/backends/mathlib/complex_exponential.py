@@ -26,6 +26,11 @@ LN2_REST = 2.3190468138462996e-17
 SINH_SERIES = [1 / factorial(2 * n + 1) for n in range(1, 10)]
 
 
+def _short(x: Number, steps: float, most: float) -> Number:
+    """x without so many steps; whatever is still too large is as good as the most, and finite as x is."""
+    return where(x > steps + most, most, x - steps)
+
+
 def _turned(size: Number, up: Number, y: Number, c: Number, s: Number) -> Pair:
     """size 2^(1799 up) (c + i s), where c and s are the cosine and sine of y."""
     first, second = where(up, 2.0**900, 1.0), where(up, 2.0**899, 1.0)
@@ -38,7 +43,7 @@ def _turned(size: Number, up: Number, y: Number, c: Number, s: Number) -> Pair:
 
 def _exp(x: Number, y: Number, c: Number, s: Number) -> Pair:
     far = (x > FAR) & (x < inf)
-    return _turned(exponential.exp(where(far, x - STEPS, x)), far, y, c, s)
+    return _turned(exponential.exp(where(far, _short(x, STEPS, FAR), x)), far, y, c, s)
 
 
 @of_complex(exponential.exp)
@@ -54,7 +59,13 @@ def complex_exp2(x: Number, y: Number) -> Pair:
     rest = where(rest * 0 == 0, rest + y * LN2_REST, 0.0)
     c, s = cos(turn), sin(turn)
     far = (x > 1023) & (x < inf)
-    return _turned(exponential.exp2(where(far, x - 1799, x)), far, where(y == 0, y, turn), c - s * rest, s + c * rest)
+    return _turned(
+        exponential.exp2(where(far, _short(x, 1799.0, 1000.0), x)),
+        far,
+        where(y == 0, y, turn),
+        c - s * rest,
+        s + c * rest,
+    )
 
 
 @of_complex(exponential.expm1)
@@ -70,7 +81,7 @@ def _hyperbolic(x: Number) -> tuple[Number, Number, Number]:
     """2 sinh x, 2 cosh x, and whether both lack a factor of 2^1799."""
     size = absolute(x)
     far = (size > FAR) & (size < inf)
-    e = exponential.exp(where(far, size - STEPS, size))
+    e = exponential.exp(where(far, _short(size, STEPS, FAR), size))
     back, w = where(far, 0.0, 1 / e), where(size < 1, size * size, 0.0)
     return copysign(where(size < 1, 2 * (size + size * w * series(w, SINH_SERIES)), e - back), x), e + back, far
 
@@ -125,8 +136,8 @@ def _tanh(x: Number, y: Number) -> Pair:
     half = 0.5 * double
     below = where(twice > -0.5, half * half + (0.5 + 0.5 * twice), determinant(half, half, c, c))
     small = 2 * s * exponential.exp(-2 * size)
-    small = where(small == small, small, copysign(0 * sign_of(x), y))  # noqa: PLR0124
-    re = where(far, where(x == x, 1.0, x), half * other * 0.5 / below)  # noqa: PLR0124
+    small = where((size == inf) & (y * 0 != 0), copysign(0 * sign_of(x), y), small)
+    re = where(far, where(size == inf, 1.0, 1 + 0 * y), half * other * 0.5 / below)
     im = where(y == 0, y, where(far, small, 0.5 * s / below))
     return where(x == 0, x, copysign(re, x)), im
 

@@ -109,10 +109,13 @@ def test_axes_may_lie_anywhere_and_structures_speak_of_their_parts():
     np.testing.assert_array_equal(found["pair"][0].numpy(), w["a"].numpy().T)
 
 
-def test_named_arguments_have_their_examples_in_front():
-    x = jt.array(some(3, 2))
+@pytest.mark.parametrize("chunk_size", [None, 1])
+def test_named_arguments_are_the_same_for_all_examples(chunk_size):
+    x, k = jt.array(some(3, 3)), jt.array(some(3))
 
-    assert jt.vmap(lambda *, x: x.sum())(x=x).tolist() == pytest.approx(x.numpy().sum(1))
+    found = jt.vmap(lambda x, k: x * k, chunk_size=chunk_size)(x, k=k)
+
+    np.testing.assert_array_equal(found, x.numpy() * k.numpy())
 
 
 def test_what_is_the_same_for_all_is_repeated():

@@ -331,3 +331,9 @@ def test_functions_of_scipy_answer_with_vars():
     )  # fmt: skip
 
     assert (done.stdout.strip(), done.returncode) == ("all Vars", 0), done.stderr
+
+
+def test_arrays_of_others_keep_their_dtype(torch):
+    assert jt.array(torch.tensor(0.1, dtype=torch.float64)).item() == 0.1
+    assert jt.asarray(torch.zeros(1, dtype=torch.complex128)).dtype == "complex128"
+    assert jt.array([torch.tensor(0.5)]).dtype == "float32"

@@ -224,3 +224,12 @@ def test_a_matrix_of_ten_billion_places_is_multiplied_in_the_memory_of_the_answe
     assert both.peak <= 3 * one + 8 * x.nnz
     wanted = scipy.sparse.coo_array((values, (rows, columns)), (n, n)).tocsr() @ dense.numpy()
     np.testing.assert_allclose(product.numpy(), wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_pytorchs_names_of_products_ask_a_sparse_side():
+    x, y = jt.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2)), jt.array([[1.0, 2.0], [3.0, 4.0]])
+
+    assert jt.mm(x, y).tolist() == jt.matmul(x, y).tolist() == [[6.0, 8.0], [3.0, 6.0]]
+    assert jt.mm(y, x).tolist() == jt.matmul(y, x).tolist() == [[6.0, 2.0], [12.0, 6.0]]
+    with pytest.raises(jt.ShapeError, match=r"mm takes two matrices; found shapes \(2, 2\) and \(2,\)"):
+        jt.mm(x, y[0])

@@ -66,10 +66,11 @@ class Batch:
         size: how many examples.
         twins: each example that a function was run on, and the batch that it stands for.
         randomness: "error", "different" or "same": what the examples have for random numbers.
+        first: the number of the first example, where a batch is a part of a larger one.
     """
 
-    def __init__(self, size: int, twins: dict[Node, Node], randomness: str) -> None:
-        self.size, self.twins, self.randomness = size, twins, randomness
+    def __init__(self, size: int, twins: dict[Node, Node], randomness: str, first: int = 0) -> None:
+        self.size, self.twins, self.randomness, self.first = size, twins, randomness, first
         self.begin = min(n.id for n in twins)  # what is older was not made from them
 
     def of(self, wanted: Sequence[Node]) -> list[Maybe]:
@@ -164,7 +165,8 @@ class Batch:
             return []
         key, (_, start) = node.inputs[0], node.inputs[1].inputs
         example = cast(Node(COUNTERS[0], (), (self.size,), int64), uint64)
-        number = elementwise(f.ADD, [elementwise(f.ADD, [example, constant(FAR, uint64)], uint64), start], uint64)
+        beyond = constant(FAR + self.first, uint64)
+        number = elementwise(f.ADD, [elementwise(f.ADD, [example, beyond], uint64), start], uint64)
         keys = elementwise(f.BITS, [key, number], uint64)
         spread = flat_view("reshape", keys.shape, (self.size, 1))
         column = Node(spread, (keys,), (self.size, 1), uint64)
@@ -174,7 +176,8 @@ class Batch:
         """Twins of what a Function answered know whom to ask for the gradient: the batch of its own `grad`."""
         own, first = [output() for output in tape.outputs], min(map(age, outputs))
         known = {n: t for n, t in self.twins.items() if n.id < first}  # no circle: later ones hold the tape
-        places, size, randomness = [own.index(n) for n in outputs], self.size, self.randomness
+        places, how = [own.index(n) for n in outputs], (self.randomness, self.first)
+        size = self.size
 
         def backward(*douts: Var | None) -> list[Var | None]:
             ones = [None if d is None else example(d.shape[1:], d.node) for d in douts]
@@ -182,7 +185,7 @@ class Batch:
             zeros = [None if k in tape.stopped else Var._of(zero()) for k, zero in enumerate(tape.zeros)]
             found = tape.backward(*(given.get(k, zero) for k, zero in enumerate(zeros)))
             more = {one.node: d.node for one, d in zip(ones, douts, strict=True) if one is not None and d is not None}
-            inside = Batch(size, {**known, **more}, randomness)
+            inside = Batch(size, {**known, **more}, *how)
             inside.of([g.node for g in found if g is not None])
             return [
                 None if g is None else _for_source(Var._of(inside.whole(g.node)), i in known)

@@ -30,7 +30,7 @@ from jt_edu.ops.create import eye
 from jt_edu.ops.custom_kernel import as_array
 from jt_edu.ops.transpose import moveaxis
 from jt_edu.variable.gradient_cache import derivative
-from jt_edu.variable.pytree import replaced, vars_in
+from jt_edu.variable.pytree import is_structure, replaced, vars_in
 from jt_edu.variable.var import Var
 
 Function = Callable[..., Any]
@@ -53,7 +53,7 @@ def grad(func: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
         >>> grad(cube)(2.0).item(), grad(grad(cube))(2.0).item()
         (12.0, 12.0)
     """
-    both = grad_and_value(func, argnums, has_aux)
+    both = _grad_and_value("grad", func, argnums, has_aux)
 
     @wraps(func)
     def call(*args: Any, **named: Any) -> Any:
@@ -70,15 +70,19 @@ def grad_and_value(func: Function, argnums: Any = 0, has_aux: bool = False) -> F
         >>> [v.item() for v in grad_and_value(lambda x: x**3)(2.0)]
         [12.0, 8.0]
     """
-    yes_or_no("grad", "has_aux", has_aux)
+    return _grad_and_value("grad_and_value", func, argnums, has_aux)
+
+
+def _grad_and_value(name: str, func: Function, argnums: Any, has_aux: bool) -> Function:
+    yes_or_no(name, "has_aux", has_aux)
 
     @wraps(func)
     def call(*args: Any, **named: Any) -> Any:
         with enable_grad():
-            at, args = _fresh_at("grad", argnums, args)
-            value, aux = _answer("grad", func, args, named, has_aux)
+            at, args = _fresh_at(name, argnums, args)
+            value, aux = _answer(name, func, args, named, has_aux)
             if not isinstance(value, Var) or value.shape:
-                asked, way = "grad takes a function that returns one number", ".sum(), or jt.func.jacrev"
+                asked, way = f"{name} takes a function that returns one number", ".sum(), or jt.func.jacrev"
                 raise ShapeError(asked, short(value), way)
             found = slopes(value, vars_in(at))
         return replaced(at, found), (value, aux) if has_aux else value
@@ -124,9 +128,10 @@ def jvp(func: Function, primals: Any, tangents: Any, *, has_aux: bool = False) -
         >>> t.tolist()
         [2.0, 40.0]
     """
-    if not isinstance(primals, (tuple, list)):
-        raise ArgumentError("jvp takes a tuple of primals, and one of tangents", short(primals), "jvp(f, (x,), (t,))")
-    answer, push, *aux = linearize(func, *primals, has_aux=has_aux)
+    for given in (primals, tangents):
+        if not isinstance(given, (tuple, list)):
+            raise ArgumentError("jvp takes a tuple of primals, and one of tangents", short(given), "jvp(f, (x,), (t,))")
+    answer, push, *aux = _linearized("jvp", func, primals, has_aux)
     return (answer, push(*tangents), *aux)
 
 
@@ -138,15 +143,19 @@ def linearize(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any
         >>> push(jt.array([1.0, 0.0])).tolist(), push(jt.array([0.0, 1.0])).tolist()
         ([2.0, 0.0], [0.0, 4.0])
     """
-    yes_or_no("jvp", "has_aux", has_aux)
+    return _linearized("linearize", func, primals, has_aux)
+
+
+def _linearized(name: str, func: Function, primals: Sequence[Any], has_aux: bool) -> tuple[Any, ...]:
+    yes_or_no(name, "has_aux", has_aux)
     with enable_grad():
-        at, args = _fresh_at("jvp", tuple(range(len(primals))), primals)
-        answer, aux = _answer("jvp", func, args, {}, has_aux)
-        outputs, inputs = only_vars("jvp", answer), vars_in(at)
+        at, args = _fresh_at(name, tuple(range(len(primals))), primals)
+        answer, aux = _answer(name, func, args, {}, has_aux)
+        outputs, inputs = only_vars(name, answer), vars_in(at)
 
     def push(*directions: Any) -> Any:
         with enable_grad():
-            return replaced(answer, pushed(outputs, inputs, like("jvp", directions, inputs)))
+            return replaced(answer, pushed(outputs, inputs, like(name, directions, inputs)))
 
     return (answer, push, aux) if has_aux else (answer, push)
 
@@ -282,8 +291,15 @@ def _fresh_at(name: str, argnums: Any, args: Sequence[Any]) -> tuple[Any, tuple[
     """The arguments to differentiate by, fresh, as `argnums` asks for them; and all arguments, with those in place."""
     several = isinstance(argnums, (tuple, list))
     last = len(args) - 1
+    if last < 0 and not (several and not argnums):
+        raise ArgumentError(
+            f"{name} differentiates by arguments that are given by place", "none", f"jt.func.{name}(f)(x)"
+        )
     places = [whole(name, "argnums", k, -len(args), last) % len(args) for k in (argnums if several else [argnums])]
     own = {k: fresh(name, args[k]) for k in places}
+    for k, mine in own.items():
+        if not isinstance(mine, Var) and not is_structure(mine):  # a whole number of Python stays one
+            raise DtypeError(f"{name} differentiates by floats", f"{short(args[k])} as argument {k}", "jt.array(2.0)")
     at = tuple(own[k] for k in places)
     return at if several else at[0], tuple(handles(own[k]) if k in own else a for k, a in enumerate(args))
 

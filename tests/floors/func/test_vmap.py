@@ -129,12 +129,35 @@ def test_chunks_are_put_together_again():
         assert found[1].shape == (1,)
 
 
-def test_chunks_are_mapped_one_after_the_other():
+def test_the_function_runs_once_however_many_chunks_there_are():
     seen = []
 
-    jt.vmap(lambda a: seen.append(a) or a, chunk_size=2)(jt.ones(5, 2))
+    with jt.trace() as built:
+        jt.vmap(lambda a: seen.append(a) or jt.cumsum(a, 0), chunk_size=2)(jt.ones(5, 2))
 
-    assert len(seen) == 3
+    assert len(seen) == 1
+    assert [n.shape[0] for n in built.built if n.op == "cumsum"] == [1, 2, 2, 1]  # the example, then the chunks
+
+
+@pytest.mark.parametrize("randomness", ["different", "same"])
+def test_random_numbers_do_not_depend_on_the_size_of_chunks(randomness):
+    def drawn(chunk_size):
+        jt.set_global_seed(3)
+        noisy = jt.vmap(lambda a: a + jt.rand(4), randomness=randomness, chunk_size=chunk_size)
+        return noisy(jt.zeros(5, 4)).numpy()
+
+    np.testing.assert_array_equal(drawn(2), drawn(None))
+
+
+def test_fewer_examples_at_a_time_take_less_memory():
+    x = jt.array(some(32, 50)).sync()
+
+    def peak(chunk_size):
+        with jt.trace() as seen:
+            jt.vmap(lambda a: jt.cumsum(a[:, None] * a, 0).sum(), chunk_size=chunk_size)(x).sync()
+        return seen.peak
+
+    assert peak(2) < 0.7 * peak(None)
 
 
 def test_no_examples_give_no_answers():

@@ -129,7 +129,7 @@ def sparse_csr_tensor(
     """
     name, entries = "sparse_csr_tensor", _entries(values, dtype)
     crow, col = _positions("crow_indices", crow_indices), _positions("col_indices", col_indices)
-    shape = (len(crow) - 1, _room(col)) if size is None else check_shape(size)
+    shape = (max(len(crow) - 1, 0), _room(col)) if size is None else check_shape(size)
     if entries.shape != col.shape or len(shape) != 2 or len(crow) != shape[0] + 1:
         found = f"{len(crow)}, {len(col)} and {entries.shape} for a size of {shape}"
         raise ShapeError("sparse_csr_tensor takes (rows + 1,) row ends, and (nnz,) columns and values", found)

@@ -47,7 +47,8 @@ SPECIAL = {
              (inf, 0, inf, 0), (inf, 1, inf, inf), (inf, 2, -inf, inf), (inf, inf, (inf,), nan),
              (inf, nan, (inf,), nan),
              (nan, 0, nan, 0), (nan, 1, nan, nan), (nan, nan, nan, nan)],
-    "tanh": [(0, 0, 0, 0), (1, inf, nan, nan), (0, inf, 0, nan), (1, nan, nan, nan), (0, nan, 0, nan), (inf, 1, 1, 0),
+    "tanh": [(30, inf, nan, nan),
+             (0, 0, 0, 0), (1, inf, nan, nan), (0, inf, 0, nan), (1, nan, nan, nan), (0, nan, 0, nan), (inf, 1, 1, 0),
              (inf, 2, 1, -0.0), (inf, inf, 1, (0,)), (inf, nan, 1, (0,)), (nan, 0, nan, 0), (nan, 1, nan, nan),
              (nan, nan, nan, nan)],
     "acos": [(0, 0, H, -0.0), (-0.0, 0, H, -0.0), (0, nan, H, nan), (-0.0, nan, H, nan), (1, inf, H, -inf),
@@ -166,6 +167,7 @@ def plane(rng, n=24):
         pair for one in (1, -1) for pair in ((one + size(-18, -1), size(-18, -1)), (size(-18, -1), one + size(-18, -1)))
     ]
     pairs += [(size(-18, -1), pi * rng.integers(-3, 4, n) + size(-16, -1))]
+    pairs += [(rng.uniform(-20, 20, n), rng.uniform(-100, 100, n))]  # where tanh nears 1
     pairs += [
         (rng.uniform(700, 1400, n), 10.0 ** rng.uniform(-300, 0, n)),
         (-up * up / 2, up),

@@ -7,11 +7,12 @@
     sum      out[i] += ...              (4,) out[b, i] += ...              (B, 4)
 
 The function is run once, on an example that has a shape and no numbers (EXAMPLE). Then each node that was made from
-it gets a twin. There is a rule for each of the three meta-operators, and so there is one for whatever is made of them:
-all counters move on by one, and what is the same for all examples is read without the new counter. Two rules more: a
-kernel by hand whose pieces of work are rows gets B times as many rows, and any other one is run B times.
+it gets a twin, its node for the whole batch. There is a rule for each of the three meta-operators, and so there is one
+for whatever is made of them: all counters move on by one, and what is the same for all examples is read without the new
+counter. Two more rules: a kernel by hand that works row by row gets B times as many rows, and any other one is run B
+times.
 
-Nothing here knows what the function was; a gradient, or another vmap, inside is a part of the graph like any other.
+Nothing here knows what the function was. A gradient or another vmap inside it is a part of the graph like any other.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Batch:
     Args:
         size: how many examples.
         twins: each example that a function was run on, and the batch that it stands for.
-        randomness: "error", "different" or "same": what the examples have for random numbers.
+        randomness: "error", "different" or "same": what random numbers the examples get.
         first: the number of the first example, where a batch is a part of a larger one.
     """
 
@@ -155,7 +156,7 @@ class Batch:
         return stack(parts, 0).node
 
     def _drawn(self, node: Node) -> list[Maybe]:
-        """Random bits for each example: by a key of its own, which is drawn as well, beyond what is drawn else."""
+        """Random bits for each example, by a key of its own. The keys are random bits too, counted from FAR on."""
         if self.randomness == "error":
             raise ArgumentError(
                 "vmap asks whether random numbers are alike for all examples", f"random numbers at {node.line}",
@@ -173,7 +174,7 @@ class Batch:
         return [broadcast(column, (self.size, *node.shape)), None]
 
     def _let_ask(self, tape: Tape, outputs: list[Node]) -> None:
-        """Twins of what a Function answered know whom to ask for the gradient: the batch of its own `grad`."""
+        """The gradient of a Function's twins is the batch of its own `grad`."""
         own, first = [output() for output in tape.outputs], min(map(age, outputs))
         known = {n: t for n, t in self.twins.items() if n.id < first}  # no circle: later ones hold the tape
         places, how = [own.index(n) for n in outputs], (self.randomness, self.first)
@@ -234,7 +235,7 @@ def _added(op: ReindexReduce, size: int, of: tuple[int, ...]) -> ReindexReduce:
 
 
 def _moved(index: Index, of: tuple[int, ...]) -> Index:
-    """An index in which all counters stand one further on, and index arrays of a batch are read at the new one."""
+    """An index whose counters have all moved on by one; index arrays of a batch are read at the new counter first."""
     if index.op in ("int", "size"):
         return index
     if index.op == "counter":

@@ -4,9 +4,9 @@
     jacrev(f)    x -> J, row by row, backwards         jvp(f, x, t)   f(x), and J t
     jacfwd(f)    x -> J, column by column, forwards    hessian(f)     x -> jacfwd(jacrev(f))
 
-Each runs f on fresh Vars, so that a gradient inside another one knows whose it is. Backwards are the rules of
-variable/autograd.py, forwards those of tangent_graph.py; rows and columns are many at once by `vmap`. All of it builds
-graph, and so whatever comes out can be transformed again.
+Each runs f on fresh Vars, so that a gradient inside another one knows with respect to what it is. The way back follows
+the rules of variable/autograd.py, the way forward those of tangent_graph.py. `vmap` computes many rows or columns of a
+Jacobian at once. All of this builds graph, so the answers can be transformed again.
 
 Source: Bradbury et al. 2018, "JAX: composable transformations of Python+NumPy programs".
 """
@@ -42,11 +42,14 @@ def grad(func: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
         grad(f)(x) = df / dx
 
     Args:
-        argnums: by which argument, or a tuple of several; the answer is alike. Arguments may be structures of Vars.
-        has_aux: `func` returns (number, what else it has to say); the answer is (gradient, that).
+        argnums: with respect to which argument; for a tuple of several, the answer is a tuple. Arguments may be
+            structures of Vars.
+        has_aux: `func` returns (number, auxiliary), such as a loss and the predictions; the answer is (gradient,
+            auxiliary).
 
     Raises:
         ShapeError: `func` returns several numbers.
+        DtypeError: an argument holds whole numbers.
 
     Example:
         >>> cube = lambda x: x**3
@@ -64,7 +67,7 @@ def grad(func: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
 
 
 def grad_and_value(func: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
-    """The function that returns (gradient, value) of `func`; with `has_aux` (gradient, (value, what else it says)).
+    """The function that returns (gradient, value) of `func`; with `has_aux` (gradient, (value, auxiliary)).
 
     Example:
         >>> [v.item() for v in grad_and_value(lambda x: x**3)(2.0)]
@@ -95,7 +98,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
 
     Args:
         primals: where to differentiate; structures of Vars.
-        has_aux: `func` returns (answer, what else it has to say); that comes third.
+        has_aux: `func` returns (answer, auxiliary), and the auxiliary comes third.
 
     Example:
         >>> y, pull = vjp(lambda x: x * x, jt.array([1.0, 2.0]))
@@ -121,7 +124,7 @@ def jvp(func: Function, primals: Any, tangents: Any, *, has_aux: bool = False) -
     Args:
         primals: a tuple, with a structure of Vars for each argument.
         tangents: the same structure.
-        has_aux: `func` returns (answer, what else it has to say); that comes third.
+        has_aux: `func` returns (answer, auxiliary), and the auxiliary comes third.
 
     Example:
         >>> y, t = jvp(lambda x: x * x, (jt.array([1.0, 2.0]),), (jt.array([1.0, 10.0]),))
@@ -167,7 +170,7 @@ def jacrev(func: Function, argnums: Any = 0, *, has_aux: bool = False, chunk_siz
 
     Args:
         argnums, has_aux: as in `grad`.
-        chunk_size: so many rows at a time, which takes less memory.
+        chunk_size: how many rows are computed at a time; fewer take less memory.
 
     Returns:
         For each Var of the answer the structure of the arguments, with shapes (*answer, *argument).
@@ -305,14 +308,14 @@ def _fresh_at(name: str, argnums: Any, args: Sequence[Any]) -> tuple[Any, tuple[
 
 
 def _answer(name: str, func: Function, args: Sequence[Any], named: Any, has_aux: bool) -> tuple[Any, Any]:
-    """What a function returns, and what else it has to say."""
+    """What a function returns, and its auxiliary answer."""
     if not callable(func):
         raise ArgumentError(f"{name} takes a function", short(func), f"jt.func.{name}(func)")
     answer = func(*args, **named)
     if not has_aux:
         return answer, None
     if not isinstance(answer, tuple) or len(answer) != 2:
-        raise ArgumentError("has_aux=True is for a function that returns (answer, what else)", short(answer))
+        raise ArgumentError("has_aux=True is for a function that returns (answer, auxiliary)", short(answer))
     return answer
 
 

@@ -45,18 +45,18 @@ def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
-    """`func` for many examples at once: its arguments have one axis more, and so have its answers.
+    """`func` for many examples at once: its arguments have one more axis, and so have its answers.
 
-    The function sees one example, a Var with a shape and no numbers: a condition (`if x > 0`) raises, `jt.where` not.
-    It is given Vars, and structures of them, and returns such.
+    The function sees one example, a Var with a shape and no numbers. So a condition (`if x > 0`) raises; `jt.where`
+    does not. Arguments and answers are Vars, or structures of them.
 
     Args:
-        in_dims: along which axis the examples of an argument lie; None: it is the same for all of them. One number for
-            all arguments, or a tuple of one for each, in which a structure speaks of the parts of a structure.
-            Arguments that are given by name have their examples along axis 0.
-        out_dims: along which axis those of the answer are to lie; None: the answer is the same for all of them.
+        in_dims: along which axis the examples of an argument lie; None if it is the same for all of them. One number
+            for all arguments, or a tuple with one for each; where an argument is a structure, that may be a structure
+            of the same form. Arguments that are given by name have their examples along axis 0.
+        out_dims: along which axis the examples of an answer are to lie; None if it is the same for all of them.
         randomness: random numbers inside are "different" for each example or the "same" for all; "error" refuses them.
-        chunk_size: so many examples at a time, which takes less memory.
+        chunk_size: how many examples are computed at a time; fewer take less memory.
 
     Raises:
         ArgumentError: there is no argument to go along; the function looks at numbers, or returns what is no Var.
@@ -139,7 +139,7 @@ def _placed(batch: Batch, found: list[Var], nodes: list[Any], dims: list[Any]) -
 
 
 def _refuse_changes(batch: Batch, answer: list[Var]) -> None:
-    """What a function changes outside of it, such as running statistics, cannot be changed by many examples at once."""
+    """Raise if the function changed something outside of it, such as running statistics: which example would decide?"""
     own = {v.node for v in answer}
     changed = [v for v in riders() if v.node not in own and batch.of([v.node])[0] is not None]
     if changed:

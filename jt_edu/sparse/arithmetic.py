@@ -4,10 +4,10 @@
     x.sin(), x ** 2, abs(x)      functions of the sum at a position, so coalesced first: KEEP_ZERO lists them
     x + y, x - y                 both lists of entries, one behind the other; with a dense y, a dense Var
     x * y                        where both have an entry; with a dense y, its element at each entry
-    x.sum(dim)                   the positions without an axis
+    x.sum(dim)                   the same entries, at positions without that axis
     softmax, log_softmax         along an axis, of what is stored; what is not stored counts as -inf
 
-What is only put together is not coalesced: `coalesce()` does that once, when it is asked for.
+Sums do not coalesce: entries at the same position stay apart until somebody calls `coalesce()`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,11 @@ def _over(x: SparseVar, y: Any) -> SparseVar:
 
 
 def _under(x: SparseVar, y: Any) -> NoReturn:
-    raise DtypeError(f"{short(y)} is divided by a dense array", f"one in {x.layout}", "y / x.to_dense()")
+    raise DtypeError(
+        "what is divided by a sparse tensor is nearly everywhere divided by 0",
+        f"{short(y)} / one in {x.layout}",
+        "y / x.to_dense()",
+    )
 
 
 def _at_entries(x: SparseVar, dense: Var) -> Var:

@@ -4,7 +4,7 @@
     sparse_csr_tensor   where each row begins, and a column for each entry
     to_sparse, to_sparse_csr   what is not 0 in a Var
 
-Positions are looked at before a kernel relies on them: at once where the numbers are there, else when those are.
+Positions are checked before a kernel relies on them: at once if they are known, else as soon as they are computed.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def _room(row: Var) -> int:
 
 
 def to_sparse(x: Any, sparse_dim: Any = None, *, layout: Any = None) -> SparseVar:
-    """What is not 0 in a Var, which is computed at once to find it; gradients flow to x.
+    """The entries of x that are not 0. x is computed at once to find them; gradients flow to x.
 
     Args:
         sparse_dim: how many axes, from the first one, are sparse; the others stay dense. All by default.
@@ -185,7 +185,7 @@ def to_sparse(x: Any, sparse_dim: Any = None, *, layout: Any = None) -> SparseVa
 
 
 def to_sparse_csr(x: Any) -> SparseVar:
-    """What is not 0 in a matrix, row by row.
+    """The entries of a matrix that are not 0, row by row.
 
     Example:
         >>> array([[0.0, 7.0], [5.0, 0.0]]).to_sparse_csr().col_indices().tolist()

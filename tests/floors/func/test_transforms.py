@@ -240,6 +240,14 @@ def test_rows_a_few_at_a_time_are_fewer_at_once():
     assert largest(chunk_size=8) < largest()
 
 
+def test_what_is_built_after_a_tangent_belongs_to_no_other_line():
+    x = jt.array(X)
+
+    ours.jvp(g(jt), (x,), (x,))
+
+    assert (x * 2).node.twin is None
+
+
 def test_a_gradient_inside_another_knows_whose_it_is():
     assert ours.grad(lambda x: x * ours.grad(lambda y: x + y)(1.0))(1.0).item() == 1.0
 
@@ -336,7 +344,7 @@ def test_a_gradient_that_has_none_cannot_lead_forwards():
         ),
         (lambda x: ours.grad(f(jt), 5)(x), ArgumentError, "argnums as a whole number from -1 to 0; found argnums=5"),
         (lambda x: ours.grad(f(jt))(x.int64()), DtypeError, "grad differentiates by floats; found dtype int64"),
-        (lambda x: ours.grad(f(jt), has_aux=True)(x), ArgumentError, r"returns \(answer, what else\)"),
+        (lambda x: ours.grad(f(jt), has_aux=True)(x), ArgumentError, r"returns \(answer, auxiliary\)"),
         (lambda x: ours.grad(f(jt), has_aux="x")(x), ArgumentError, "has_aux"),
         (lambda x: ours.grad(lambda x: (x * 1j).sum())(x), GradientError, "complex"),
         (lambda x: ours.jacrev(lambda x: (x, 3))(x), ArgumentError, "returns Vars, or structures of them; found 3"),

@@ -350,11 +350,20 @@ class Straight(Function):
         return dout, None
 
 
-def test_a_gradient_may_go_to_what_was_not_read():
-    x = jt.array(some(3, 2))
+class StraightInAnotherShape(Straight):
+    """The same for a value whose last step is a reshape."""
 
-    found = jt.vmap(lambda a: Straight.apply(a * 2, jt.ones(2)))(x)
+    def execute(self, x, value):
+        return value.reshape(2)
 
+
+@pytest.mark.parametrize("function", [Straight, StraightInAnotherShape])
+def test_a_gradient_may_go_to_what_was_not_read(function):
+    x, value = jt.array(some(3, 2)), jt.array([3.0, 4.0])
+
+    found = jt.vmap(lambda a: function.apply(a * 2, value if function is Straight else value.reshape(1, 2)))(x)
+
+    assert found.tolist() == [[3.0, 4.0]] * 3
     assert jt.grad((found * jt.array([1.0, 10.0])).sum(), x).tolist() == [[2.0, 20.0]] * 3
 
 
@@ -421,6 +430,16 @@ def test_a_stack_of_networks_runs_at_once():
     found = jt.vmap(lambda p, b, x: functional_call(nets[0], (p, b), x), (0, 0, None))(params, buffers, x)
 
     np.testing.assert_allclose(found.numpy(), np.stack([net(x).numpy() for net in nets]), rtol=1e-5)
+
+
+def test_what_a_module_changes_in_place_changes_the_buffers_that_were_given():
+    norm, x = nn.BatchNorm1d(2), jt.rand(8, 2)
+    given = {name: v.clone() for name, v in norm.named_buffers()}
+
+    functional_call(norm, given, x)
+
+    np.testing.assert_allclose(given["running_mean"].numpy(), 0.1 * x.numpy().mean(0), rtol=1e-5)
+    assert norm.running_mean.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("models", [[], [nn.Linear(2, 1), nn.ReLU()], [3]])

@@ -1,13 +1,15 @@
-"""Batched convolution: convolutions of many examples are one convolution, so that its fast kernels do them.
+"""Batched convolution: the convolutions of many examples are one convolution, which the fast kernels compute.
 
-Of image, weights and places some have an axis b in front. It becomes a part of an axis that they have:
+A convolution has an image, weights, and places where they meet. Some of the three have an axis b of examples in front.
+It becomes a part of another of their axes:
 
     image (b n, c, ...)   weights (o, c, ...)     places (b n, o, ...)       the same weights for all: more images
     image (n, c, ...)     weights (b o, c, ...)   places (n, b o, ...)       the same image: more output channels
     image (n, b c, ...)   weights (o, b c, ...)   places (n, o, ...)         the same places: more channels
     image (n, b c, ...)   weights (b o, c, ...)   places (n, b o, ...)       else: groups, each with its own weights
 
-Whichever of the three is asked for: that of places is the convolution, and the others are its gradients.
+Any one of the three can be asked for, and the other two are given. Asking for the places is the convolution itself,
+asking for the image or the weights is one of its gradients.
 """
 
 from __future__ import annotations
@@ -22,7 +24,11 @@ from jt_edu.variable.autograd import gradients
 from jt_edu.variable.var import Var
 
 Axes = tuple[int | None, int | None, int | None]  # of image, weights and places: which one b becomes a part of
-ROLES = {"forward": (0, 1, 2), "by_image": (2, 1, 0), "by_weights": (0, 2, 1)}  # the sides, and what is asked for
+ROLES = {
+    "forward": (0, 1, 2),
+    "by_image": (2, 1, 0),
+    "by_weights": (0, 2, 1),
+}  # what is given, and at last what is asked for
 GROUPS: Axes = (1, 0, 1)
 JOINED: dict[tuple[bool, ...], Axes] = {
     (True, False, True): (0, None, 0), (False, True, True): (None, 0, 1), (True, True, False): (1, 1, None)

@@ -7,11 +7,12 @@
     sum      out[i] += ...              (4,) out[b, i] += ...              (B, 4)
 
 The function is run once, on an example that has a shape and no numbers (EXAMPLE). Then each node that was made from
-it gets a twin. There is a rule for each of the three meta-operators, and so there is one for whatever is made of them:
-all counters move on by one, and what is the same for all examples is read without the new counter. Two rules more: a
-kernel by hand whose pieces of work are rows gets B times as many rows, and any other one is run B times.
+it gets a twin, its node for the whole batch. There is a rule for each of the three meta-operators, and so there is one
+for whatever is made of them: all counters move on by one, and what is the same for all examples is read without the new
+counter. Two more rules: a kernel by hand that works row by row gets B times as many rows, and any other one is run B
+times.
 
-Nothing here knows what the function was; a gradient, or another vmap, inside is a part of the graph like any other.
+Nothing here knows what the function was. A gradient or another vmap inside it is a part of the graph like any other.
 """
 
 from __future__ import annotations
@@ -65,11 +66,12 @@ class Batch:
     Args:
         size: how many examples.
         twins: each example that a function was run on, and the batch that it stands for.
-        randomness: "error", "different" or "same": what the examples have for random numbers.
+        randomness: "error", "different" or "same": what random numbers the examples get.
+        first: the number of the first example, where a batch is a part of a larger one.
     """
 
-    def __init__(self, size: int, twins: dict[Node, Node], randomness: str) -> None:
-        self.size, self.twins, self.randomness = size, twins, randomness
+    def __init__(self, size: int, twins: dict[Node, Node], randomness: str, first: int = 0) -> None:
+        self.size, self.twins, self.randomness, self.first = size, twins, randomness, first
         self.begin = min(n.id for n in twins)  # what is older was not made from them
 
     def of(self, wanted: Sequence[Node]) -> list[Maybe]:
@@ -154,7 +156,7 @@ class Batch:
         return stack(parts, 0).node
 
     def _drawn(self, node: Node) -> list[Maybe]:
-        """Random bits for each example: by a key of its own, which is drawn as well, beyond what is drawn else."""
+        """Random bits for each example, by a key of its own. The keys are random bits too, counted from FAR on."""
         if self.randomness == "error":
             raise ArgumentError(
                 "vmap asks whether random numbers are alike for all examples", f"random numbers at {node.line}",
@@ -164,17 +166,19 @@ class Batch:
             return []
         key, (_, start) = node.inputs[0], node.inputs[1].inputs
         example = cast(Node(COUNTERS[0], (), (self.size,), int64), uint64)
-        number = elementwise(f.ADD, [elementwise(f.ADD, [example, constant(FAR, uint64)], uint64), start], uint64)
+        beyond = constant(FAR + self.first, uint64)
+        number = elementwise(f.ADD, [elementwise(f.ADD, [example, beyond], uint64), start], uint64)
         keys = elementwise(f.BITS, [key, number], uint64)
         spread = flat_view("reshape", keys.shape, (self.size, 1))
         column = Node(spread, (keys,), (self.size, 1), uint64)
         return [broadcast(column, (self.size, *node.shape)), None]
 
     def _let_ask(self, tape: Tape, outputs: list[Node]) -> None:
-        """Twins of what a Function answered know whom to ask for the gradient: the batch of its own `grad`."""
+        """The gradient of a Function's twins is the batch of its own `grad`."""
         own, first = [output() for output in tape.outputs], min(map(age, outputs))
         known = {n: t for n, t in self.twins.items() if n.id < first}  # no circle: later ones hold the tape
-        places, size, randomness = [own.index(n) for n in outputs], self.size, self.randomness
+        places, how = [own.index(n) for n in outputs], (self.randomness, self.first)
+        size = self.size
 
         def backward(*douts: Var | None) -> list[Var | None]:
             ones = [None if d is None else example(d.shape[1:], d.node) for d in douts]
@@ -182,7 +186,7 @@ class Batch:
             zeros = [None if k in tape.stopped else Var._of(zero()) for k, zero in enumerate(tape.zeros)]
             found = tape.backward(*(given.get(k, zero) for k, zero in enumerate(zeros)))
             more = {one.node: d.node for one, d in zip(ones, douts, strict=True) if one is not None and d is not None}
-            inside = Batch(size, {**known, **more}, randomness)
+            inside = Batch(size, {**known, **more}, *how)
             inside.of([g.node for g in found if g is not None])
             return [
                 None if g is None else _for_source(Var._of(inside.whole(g.node)), i in known)
@@ -231,7 +235,7 @@ def _added(op: ReindexReduce, size: int, of: tuple[int, ...]) -> ReindexReduce:
 
 
 def _moved(index: Index, of: tuple[int, ...]) -> Index:
-    """An index in which all counters stand one further on, and index arrays of a batch are read at the new one."""
+    """An index whose counters have all moved on by one; index arrays of a batch are read at the new counter first."""
     if index.op in ("int", "size"):
         return index
     if index.op == "counter":

@@ -4,9 +4,9 @@
     vjp(f, x, v)      f(x), and v times the Jacobian     jvp(f, x, v)      f(x), and the Jacobian times v
     vhp(f, x, v)      f(x), and v times the Hessian      hvp(f, x, v)      f(x), and the Hessian times v
 
-`inputs` is a Var or a tuple of them, and so is what f returns; answers are alike. They are cut off from the graph
-unless `create_graph` is set, and with `strict` an output that an input has no part in is an error instead of zeros.
-What they are made of stands in transforms.py, which functions that go into each other are better written with.
+`inputs` is a Var or a tuple of them, and so is what f returns; answers have the same structure. They are detached from
+the graph unless `create_graph` is set. With `strict`, an output that does not depend on an input is an error; else its
+derivative is zeros. To put one derivative into another, use the functions of transforms.py, which these are made of.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def jacobian(
     Args:
         func: of as many Vars as there are inputs, to a Var or a tuple of them.
         inputs: a Var, or a tuple of them.
-        create_graph: the answer can be differentiated again, also by what `inputs` were made from.
+        create_graph: the answer can be differentiated again, also with respect to what `inputs` were made from.
         strict: an output that does not depend on an input is an error, and not a Jacobian of zeros.
         vectorize: all rows at once by `vmap`, which is faster; else one after the other.
         strategy: "reverse-mode", one gradient for each number of the answer; or "forward-mode", one tangent for each
@@ -102,6 +102,12 @@ def hessian(
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(inputs), v J): v has the shapes of the outputs, and may be left out where that is one number.
 
+    The arguments are those of `jacobian`.
+
+    Raises:
+        ShapeError: v has other shapes.
+        GradientError: `strict`, and an output does not depend on an input.
+
     Example:
         >>> vjp(lambda x: x * x, jt.array([1.0, 2.0]), jt.array([1.0, 10.0]))[1].tolist()
         [2.0, 40.0]
@@ -115,6 +121,8 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(inputs), J v): v has the shapes of the inputs, and may be left out where that is one number.
 
+    The arguments and errors are those of `vjp`.
+
     Example:
         >>> jvp(lambda x: x * x, jt.array([1.0, 2.0]), jt.array([1.0, 10.0]))[1].tolist()
         [2.0, 40.0]
@@ -126,7 +134,9 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(func(inputs), v H), backwards through the gradient; `func` returns one number.
+    """(func(inputs), v H), backwards through the gradient; v has the shapes of the inputs.
+
+    The arguments and errors are those of `vjp`; it is also a ShapeError if `func` returns several numbers.
 
     Example:
         >>> vhp(lambda x: (x**3).sum(), jt.array([1.0, 2.0]), jt.array([1.0, 10.0]))[1].tolist()
@@ -141,7 +151,8 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(inputs), H v), forwards through the gradient; `func` returns one number.
 
-    H is symmetric, so this is what `vhp` answers; which of them takes less time depends on the function.
+    H is symmetric, so the numbers are those of `vhp`. Which of the two takes less time depends on the function. The
+    arguments and errors are those of `vhp`.
 
     Example:
         >>> hvp(lambda x: (x**3).sum(), jt.array([1.0, 2.0]), jt.array([1.0, 10.0]))[1].tolist()
@@ -175,7 +186,9 @@ class _Call:
         self.name, self.strict = name, yes_or_no(name, "strict", strict)
         self.connected = yes_or_no(name, "create_graph", create_graph)
         with enable_grad():
-            ends = given if self.connected else [x.detach() for x in given]  # nobody walks through what lies behind
+            ends = (
+                given if self.connected else [x.detach() for x in given]
+            )  # so that no walk of the graph goes on behind them
             self.inputs: list[Var] = [fresh(name, x) for x in ends]
             self.answer = func(*handles(self.inputs))
         self.several = isinstance(self.answer, (tuple, list))
@@ -215,6 +228,6 @@ class _Call:
         return self.finished(self.outputs, self.answer)
 
     def finished(self, found: Sequence[Var], like_this: Any) -> Any:
-        """A Var or a tuple, as another answer is one, and cut off unless it is to be differentiated again."""
+        """A Var or a tuple, as `like_this` is one, detached unless it is to be differentiated again."""
         parts = tuple(f if self.connected else f.detach() for f in found)
         return parts if isinstance(like_this, (tuple, list)) else parts[0]

@@ -26,7 +26,7 @@ def functional_call(
 ) -> Any:  # fmt: skip
     """What a module returns with other parameters and buffers; its own do not change.
 
-    What the module changes in place, such as running statistics, is changed in the Vars that stand in their place.
+    What the module changes in place, such as running statistics, changes the Vars that were given instead of its own.
 
     Args:
         module: which one.

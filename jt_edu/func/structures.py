@@ -4,7 +4,7 @@
     leaves({"a": x, "b": (y, 3)})              [x, y, 3]
     beside((0, None), (x, {"w": w}))           [0, None]: what is said of a part holds for all that is in it
 
-How they are taken apart, and put together again with other Vars in it, is told in variable/pytree.py.
+variable/pytree.py takes structures apart, and puts them together again with other Vars.
 """
 
 from __future__ import annotations

@@ -2,15 +2,15 @@
 
     x, moving by t       ->      y = f(x), moving by J t             J: the Jacobian, which nobody writes down
 
-From the inputs on, each node is asked how fast it moves. Like gradients, that is a graph built beside the other, by one
-rule for each of the three meta-operators:
+The inputs come first, and then each node is asked how fast it moves. As for gradients, the answer is a graph beside
+the graph, built by one rule for each of the three meta-operators:
 
     Reindex          reads the tangent where it reads x
     ReindexReduce    adds the tangents where it adds x
     Elementwise      multiplies the tangent by the derivative: so does its gradient rule, which is linear in `dout`
 
-Whatever else there is (maxima, products of many, kernels by hand, a Function of the learner's) has a gradient rule
-u -> v = J* u. It is linear in u, so *its* gradient, towards t, is J t: differentiating twice leads forward.
+Everything else (maxima, products of many, kernels by hand, a Function of the learner's) has a gradient rule
+u -> v = J* u. This rule is linear in u, so *its* gradient, seeded with t, is J t: going back twice leads forward.
 """
 
 from __future__ import annotations

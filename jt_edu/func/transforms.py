@@ -4,9 +4,9 @@
     jacrev(f)    x -> J, row by row, backwards         jvp(f, x, t)   f(x), and J t
     jacfwd(f)    x -> J, column by column, forwards    hessian(f)     x -> jacfwd(jacrev(f))
 
-Each runs f on fresh Vars, so that a gradient inside another one knows whose it is. Backwards are the rules of
-variable/autograd.py, forwards those of tangent_graph.py; rows and columns are many at once by `vmap`. All of it builds
-graph, and so whatever comes out can be transformed again.
+Each runs f on fresh Vars, so that a gradient inside another one knows with respect to what it is. The way back follows
+the rules of variable/autograd.py, the way forward those of tangent_graph.py. `vmap` computes many rows or columns of a
+Jacobian at once. All of this builds graph, so the answers can be transformed again.
 
 Source: Bradbury et al. 2018, "JAX: composable transformations of Python+NumPy programs".
 """
@@ -30,7 +30,7 @@ from jt_edu.ops.create import eye
 from jt_edu.ops.custom_kernel import as_array
 from jt_edu.ops.transpose import moveaxis
 from jt_edu.variable.gradient_cache import derivative
-from jt_edu.variable.pytree import replaced, vars_in
+from jt_edu.variable.pytree import is_structure, replaced, vars_in
 from jt_edu.variable.var import Var
 
 Function = Callable[..., Any]
@@ -42,18 +42,21 @@ def grad(func: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
         grad(f)(x) = df / dx
 
     Args:
-        argnums: by which argument, or a tuple of several; the answer is alike. Arguments may be structures of Vars.
-        has_aux: `func` returns (number, what else it has to say); the answer is (gradient, that).
+        argnums: with respect to which argument; for a tuple of several, the answer is a tuple. Arguments may be
+            structures of Vars.
+        has_aux: `func` returns (number, auxiliary), such as a loss and the predictions; the answer is (gradient,
+            auxiliary).
 
     Raises:
         ShapeError: `func` returns several numbers.
+        DtypeError: an argument holds whole numbers.
 
     Example:
         >>> cube = lambda x: x**3
         >>> grad(cube)(2.0).item(), grad(grad(cube))(2.0).item()
         (12.0, 12.0)
     """
-    both = grad_and_value(func, argnums, has_aux)
+    both = _grad_and_value("grad", func, argnums, has_aux)
 
     @wraps(func)
     def call(*args: Any, **named: Any) -> Any:
@@ -64,21 +67,25 @@ def grad(func: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
 
 
 def grad_and_value(func: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
-    """The function that returns (gradient, value) of `func`; with `has_aux` (gradient, (value, what else it says)).
+    """The function that returns (gradient, value) of `func`; with `has_aux` (gradient, (value, auxiliary)).
 
     Example:
         >>> [v.item() for v in grad_and_value(lambda x: x**3)(2.0)]
         [12.0, 8.0]
     """
-    yes_or_no("grad", "has_aux", has_aux)
+    return _grad_and_value("grad_and_value", func, argnums, has_aux)
+
+
+def _grad_and_value(name: str, func: Function, argnums: Any, has_aux: bool) -> Function:
+    yes_or_no(name, "has_aux", has_aux)
 
     @wraps(func)
     def call(*args: Any, **named: Any) -> Any:
         with enable_grad():
-            at, args = _fresh_at("grad", argnums, args)
-            value, aux = _answer("grad", func, args, named, has_aux)
+            at, args = _fresh_at(name, argnums, args)
+            value, aux = _answer(name, func, args, named, has_aux)
             if not isinstance(value, Var) or value.shape:
-                asked, way = "grad takes a function that returns one number", ".sum(), or jt.func.jacrev"
+                asked, way = f"{name} takes a function that returns one number", ".sum(), or jt.func.jacrev"
                 raise ShapeError(asked, short(value), way)
             found = slopes(value, vars_in(at))
         return replaced(at, found), (value, aux) if has_aux else value
@@ -91,7 +98,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
 
     Args:
         primals: where to differentiate; structures of Vars.
-        has_aux: `func` returns (answer, what else it has to say); that comes third.
+        has_aux: `func` returns (answer, auxiliary), and the auxiliary comes third.
 
     Example:
         >>> y, pull = vjp(lambda x: x * x, jt.array([1.0, 2.0]))
@@ -117,16 +124,17 @@ def jvp(func: Function, primals: Any, tangents: Any, *, has_aux: bool = False) -
     Args:
         primals: a tuple, with a structure of Vars for each argument.
         tangents: the same structure.
-        has_aux: `func` returns (answer, what else it has to say); that comes third.
+        has_aux: `func` returns (answer, auxiliary), and the auxiliary comes third.
 
     Example:
         >>> y, t = jvp(lambda x: x * x, (jt.array([1.0, 2.0]),), (jt.array([1.0, 10.0]),))
         >>> t.tolist()
         [2.0, 40.0]
     """
-    if not isinstance(primals, (tuple, list)):
-        raise ArgumentError("jvp takes a tuple of primals, and one of tangents", short(primals), "jvp(f, (x,), (t,))")
-    answer, push, *aux = linearize(func, *primals, has_aux=has_aux)
+    for given in (primals, tangents):
+        if not isinstance(given, (tuple, list)):
+            raise ArgumentError("jvp takes a tuple of primals, and one of tangents", short(given), "jvp(f, (x,), (t,))")
+    answer, push, *aux = _linearized("jvp", func, primals, has_aux)
     return (answer, push(*tangents), *aux)
 
 
@@ -138,15 +146,19 @@ def linearize(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any
         >>> push(jt.array([1.0, 0.0])).tolist(), push(jt.array([0.0, 1.0])).tolist()
         ([2.0, 0.0], [0.0, 4.0])
     """
-    yes_or_no("jvp", "has_aux", has_aux)
+    return _linearized("linearize", func, primals, has_aux)
+
+
+def _linearized(name: str, func: Function, primals: Sequence[Any], has_aux: bool) -> tuple[Any, ...]:
+    yes_or_no(name, "has_aux", has_aux)
     with enable_grad():
-        at, args = _fresh_at("jvp", tuple(range(len(primals))), primals)
-        answer, aux = _answer("jvp", func, args, {}, has_aux)
-        outputs, inputs = only_vars("jvp", answer), vars_in(at)
+        at, args = _fresh_at(name, tuple(range(len(primals))), primals)
+        answer, aux = _answer(name, func, args, {}, has_aux)
+        outputs, inputs = only_vars(name, answer), vars_in(at)
 
     def push(*directions: Any) -> Any:
         with enable_grad():
-            return replaced(answer, pushed(outputs, inputs, like("jvp", directions, inputs)))
+            return replaced(answer, pushed(outputs, inputs, like(name, directions, inputs)))
 
     return (answer, push, aux) if has_aux else (answer, push)
 
@@ -158,7 +170,7 @@ def jacrev(func: Function, argnums: Any = 0, *, has_aux: bool = False, chunk_siz
 
     Args:
         argnums, has_aux: as in `grad`.
-        chunk_size: so many rows at a time, which takes less memory.
+        chunk_size: how many rows are computed at a time; fewer take less memory.
 
     Returns:
         For each Var of the answer the structure of the arguments, with shapes (*answer, *argument).
@@ -282,21 +294,28 @@ def _fresh_at(name: str, argnums: Any, args: Sequence[Any]) -> tuple[Any, tuple[
     """The arguments to differentiate by, fresh, as `argnums` asks for them; and all arguments, with those in place."""
     several = isinstance(argnums, (tuple, list))
     last = len(args) - 1
+    if last < 0 and not (several and not argnums):
+        raise ArgumentError(
+            f"{name} differentiates by arguments that are given by place", "none", f"jt.func.{name}(f)(x)"
+        )
     places = [whole(name, "argnums", k, -len(args), last) % len(args) for k in (argnums if several else [argnums])]
     own = {k: fresh(name, args[k]) for k in places}
+    for k, mine in own.items():
+        if not isinstance(mine, Var) and not is_structure(mine):  # a whole number of Python stays one
+            raise DtypeError(f"{name} differentiates by floats", f"{short(args[k])} as argument {k}", "jt.array(2.0)")
     at = tuple(own[k] for k in places)
     return at if several else at[0], tuple(handles(own[k]) if k in own else a for k, a in enumerate(args))
 
 
 def _answer(name: str, func: Function, args: Sequence[Any], named: Any, has_aux: bool) -> tuple[Any, Any]:
-    """What a function returns, and what else it has to say."""
+    """What a function returns, and its auxiliary answer."""
     if not callable(func):
         raise ArgumentError(f"{name} takes a function", short(func), f"jt.func.{name}(func)")
     answer = func(*args, **named)
     if not has_aux:
         return answer, None
     if not isinstance(answer, tuple) or len(answer) != 2:
-        raise ArgumentError("has_aux=True is for a function that returns (answer, what else)", short(answer))
+        raise ArgumentError("has_aux=True is for a function that returns (answer, auxiliary)", short(answer))
     return answer
 
 

@@ -45,18 +45,18 @@ def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
-    """`func` for many examples at once: its arguments have one axis more, and so have its answers.
+    """`func` for many examples at once: its arguments have one more axis, and so have its answers.
 
-    The function sees one example, a Var with a shape and no numbers: a condition (`if x > 0`) raises, `jt.where` not.
-    It is given Vars, and structures of them, and returns such.
+    The function sees one example, a Var with a shape and no numbers. So a condition (`if x > 0`) raises; `jt.where`
+    does not. Arguments and answers are Vars, or structures of them.
 
     Args:
-        in_dims: along which axis the examples of an argument lie; None: it is the same for all of them. One number for
-            all arguments, or a tuple of one for each, in which a structure speaks of the parts of a structure.
-            Arguments that are given by name are the same for all examples.
-        out_dims: along which axis those of the answer are to lie; None: the answer is the same for all of them.
+        in_dims: along which axis the examples of an argument lie; None if it is the same for all of them. One number
+            for all arguments, or a tuple with one for each; where an argument is a structure, that may be a structure
+            of the same form. Arguments that are given by name are the same for all examples.
+        out_dims: along which axis the examples of an answer are to lie; None if it is the same for all of them.
         randomness: random numbers inside are "different" for each example or the "same" for all; "error" refuses them.
-        chunk_size: so many examples at a time, which takes less memory.
+        chunk_size: how many examples are computed at a time; fewer take less memory.
 
     Raises:
         ArgumentError: there is no argument to go along; the function looks at numbers, or returns what is no Var.
@@ -74,23 +74,36 @@ def vmap(
     choice("vmap", "randomness", randomness, RANDOMNESS)
     at_once = None if chunk_size is None else whole("vmap", "chunk_size", chunk_size, 1)
     wish = Wish(in_dims, out_dims, randomness, at_once)
-    return wraps(func)(lambda *args, **named: _in_chunks(func, each((args, named), lambda v: v), wish))
+    return wraps(func)(lambda *args, **named: _mapped(func, each((args, named), lambda v: v), wish))
 
 
-def _in_chunks(func: Callable[..., Any], given: Any, wish: Wish) -> Any:
-    """The answer for all examples, so many at once as are asked for."""
+def _mapped(func: Callable[..., Any], given: Any, wish: Wish) -> Any:
+    """The answer for all examples: `func` is run once, and what it built is built again for each chunk of them."""
     args, named = given
     dims = [*beside("in_dims of vmap", wish.in_dims, args), *(None for _ in vars_in(named))]
     batches, size = _batches(vars_in(given), dims)
-    if wish.at_once is None or wish.at_once >= size:
-        return _mapped(func, given, batches, size, wish)
-    parts = []
-    for lo in range(0, size, wish.at_once):
-        chunk = [b if b is None else b[lo : lo + wish.at_once] for b in batches]
-        parts.append(_mapped(func, given, chunk, min(wish.at_once, size - lo), wish))
-    wanted = beside("out_dims of vmap", wish.out_dims, parts[0])
-    columns = zip(*map(vars_in, parts), strict=True)
-    return replaced(parts[0], (p[0] if d is None else concat(list(p), d) for p, d in zip(columns, wanted, strict=True)))
+    step = max(size, 1) if wish.at_once is None else wish.at_once
+    with flag_scope(lazy_execution=True):
+        pairs = zip(vars_in(given), batches, strict=True)
+        ones = [Var._of(v.node) if b is None else example(b.shape[1:], b.node) for v, b in pairs]
+        examples = [one.node for one in ones]  # before the function changes its arguments in place
+        args, named = replaced(given, ones)
+        answer = func(*args, **named)
+        found = only_vars("vmap", answer)
+        parts = []
+        for lo in range(0, max(size, 1), step):
+            chunk = [b if b is None or step >= size else b[lo : lo + step] for b in batches]
+            twins = {one: b.node for one, b in zip(examples, chunk, strict=True) if b is not None}
+            batch = Batch(min(step, size - lo), twins, wish.randomness, lo)
+            if lo == 0:
+                _refuse_changes(batch, found)
+                wanted = beside("out_dims of vmap", wish.out_dims, answer)
+            parts.append(list(_placed(batch, found, batch.of([v.node for v in found]), wanted)))
+    return replaced(answer, map(_joined, zip(*parts, strict=True), wanted))
+
+
+def _joined(chunks: tuple[Var, ...], dim: Any) -> Var:
+    return chunks[0] if dim is None or len(chunks) == 1 else concat(list(chunks), dim)
 
 
 def _batches(variables: list[Var], dims: list[Any]) -> tuple[list[Var | None], int]:
@@ -112,22 +125,6 @@ def _batches(variables: list[Var], dims: list[Any]) -> tuple[list[Var | None], i
     return batches, sizes.pop()
 
 
-def _mapped(func: Callable[..., Any], given: Any, batches: list[Var | None], size: int, wish: Wish) -> Any:
-    """The function run once, and its answer for all examples."""
-    with flag_scope(lazy_execution=True):
-        pairs = zip(vars_in(given), batches, strict=True)
-        ones = [Var._of(v.node) if b is None else example(b.shape[1:], b.node) for v, b in pairs]
-        twins = {one.node: b.node for one, b in zip(ones, batches, strict=True) if b is not None}
-        batch = Batch(size, twins, wish.randomness)
-        args, named = replaced(given, ones)
-        answer = func(*args, **named)  # which may change its arguments: they are handles of its own
-        found = only_vars("vmap", answer)
-        _refuse_changes(batch, found)
-        dims = beside("out_dims of vmap", wish.out_dims, answer)
-        nodes = batch.of([v.node for v in found])
-    return replaced(answer, _placed(batch, found, nodes, dims))
-
-
 def _placed(batch: Batch, found: list[Var], nodes: list[Any], dims: list[Any]) -> Iterator[Var]:
     """Each answer, with the examples along the axis that was asked for."""
     for v, node, dim in zip(found, nodes, dims, strict=True):
@@ -142,7 +139,7 @@ def _placed(batch: Batch, found: list[Var], nodes: list[Any], dims: list[Any]) -
 
 
 def _refuse_changes(batch: Batch, answer: list[Var]) -> None:
-    """What a function changes outside of it, such as running statistics, cannot be changed by many examples at once."""
+    """Raise if the function changed something outside of it, such as running statistics: which example would decide?"""
     own = {v.node for v in answer}
     changed = [v for v in riders() if v.node not in own and batch.of([v.node])[0] is not None]
     if changed:

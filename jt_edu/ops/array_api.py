@@ -1,11 +1,12 @@
-"""Array API: what SciPy and other libraries ask a namespace of arrays for, where nobody here had a name for it.
+"""Array API: the names by which SciPy and other libraries ask for what every array library has.
 
     xp = x.__array_namespace__()        jt itself: every name of the standard is a name of jt
     xp.__array_namespace_info__()       what it can do: devices, dtypes, capabilities
-    xp.asarray(a), xp.from_dlpack(a)    an array of somebody else's as a Var, its memory shared where that can be
+    xp.asarray(a), xp.from_dlpack(a)    an array of another library as a Var; they share memory where they can
     xp.cumulative_sum, xp.unique_all    the standard's words for `cumsum` and `unique`
 
-Where the standard and PyTorch read the same word in two ways, decision 087 says which way is taken.
+Here stand only the names that jt did not have. Where the standard and PyTorch mean two things by one word, decision 087
+says which one jt means.
 Source: Python array API standard, version 2024.12.
 """
 
@@ -89,7 +90,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
 
 
 def _array_namespace(x: Any, /, *, api_version: str | None = None) -> ModuleType:  # noqa: ARG001 - the same for all
-    """The namespace of x, as the standard calls it: jt. It stands upstairs, so it is asked for by its name.
+    """The namespace of x, as the standard calls it: jt. This file is a part of jt, so it cannot import it by name.
 
     Example:
         >>> ones(2).__array_namespace__() is jt
@@ -128,7 +129,7 @@ def _cumulative(name: str, scan: Callable[..., Var], start: int, x: Any, axis: A
 
 @same_words
 def cumulative_sum(x: Any, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Var:
-    """Running sum, as `cumsum`; with the empty sum before the first number, if that is wished for.
+    """Running sum, as `cumsum`; if you ask for it, the empty sum, 0, stands before the first number.
 
     Args:
         x: one axis or more.
@@ -155,7 +156,7 @@ def cumulative_prod(x: Any, *, axis: Any = None, dtype: Any = None, include_init
 
 
 class UniqueAll(NamedTuple):
-    """The numbers that are there, where each is first, where each number of x is among them, and how often."""
+    """The different numbers of x, where each is first, which of them each number is, and how often each is there."""
 
     values: Var
     indices: Var
@@ -164,21 +165,21 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """The numbers that are there, and how often."""
+    """The different numbers of x, and how often each is there."""
 
     values: Var
     counts: Var
 
 
 class UniqueInverse(NamedTuple):
-    """The numbers that are there, and where each number of x is among them."""
+    """The different numbers of x, and which of them each number of x is."""
 
     values: Var
     inverse_indices: Var
 
 
 def unique_all(x: Any) -> UniqueAll:
-    """`unique` with all its answers, each under its name; every nan is a number of its own.
+    """`unique` with all its answers, each under its name; no nan equals another nan.
 
     Example:
         >>> [v.tolist() for v in unique_all(array([3, 1, 3]))]
@@ -188,7 +189,7 @@ def unique_all(x: Any) -> UniqueAll:
 
 
 def unique_counts(x: Any) -> UniqueCounts:
-    """The numbers that are there, and how often each is; every nan is a number of its own.
+    """The different numbers of x, in order, and how often each is there; no nan equals another nan.
 
     Example:
         >>> unique_counts(array([3, 1, 3])).counts.tolist()
@@ -198,7 +199,7 @@ def unique_counts(x: Any) -> UniqueCounts:
 
 
 def unique_inverse(x: Any) -> UniqueInverse:
-    """The numbers that are there, and where each number of x is among them; every nan is a number of its own.
+    """The different numbers of x, in order, and which of them each number of x is; no nan equals another nan.
 
     Example:
         >>> found = unique_inverse(array([3, 1, 3])); found.values[found.inverse_indices].tolist()
@@ -208,7 +209,7 @@ def unique_inverse(x: Any) -> UniqueInverse:
 
 
 def unique_values(x: Any) -> Var:
-    """The numbers that are there, in order; every nan is a number of its own.
+    """The different numbers of x, in order; no nan equals another nan.
 
     Example:
         >>> unique_values(array([3, 1, 3])).tolist()
@@ -219,10 +220,10 @@ def unique_values(x: Any) -> Var:
 
 
 class NamespaceInfo:
-    """What `jt` can do, in the standard's words. One device, and dtypes that do not depend on it."""
+    """What `jt` can do, in the standard's words. There is one device, so dtypes do not depend on it."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Masks in brackets and shapes that depend on numbers are there; axes are at most 32."""
+        """x[mask], and shapes that depend on numbers, work; a Var has at most so many axes."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": len(COUNTERS)}
 
     def default_device(self) -> str:
@@ -234,7 +235,7 @@ class NamespaceInfo:
         return ["cpu"]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
-        """What bare numbers become, and positions."""
+        """The dtypes of Python's numbers, and of positions."""
         on_cpu("default_dtypes", device)
         return {"real floating": float32, "complex floating": complex64, "integral": int64, "indexing": int64}
 

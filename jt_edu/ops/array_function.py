@@ -78,12 +78,24 @@ def _dlpack(
 ) -> Any:
     """The numbers for another library: a copy, since who takes it may write to it, unless none is allowed.
 
-    Memory that is shared is marked as read-only, which DLPack can say from version 1.0 on.
+    Memory that is shared is marked as read-only, which DLPack can say from version 1.0 on. Before that NumPy hands out
+    nothing that is read-only, so a Var is called writeable there, if its memory is.
     """
     numbers = x.numpy(copy=copy is not False)
     if copy is False and (max_version or (0,))[0] < 1:
+        if not _may_be_written(numbers):
+            asked = "DLPack says that memory is read-only from version 1.0 on"
+            raise ArgumentError(asked, f"max_version={max_version}", "copy=True, or max_version=(1, 0)")
         numbers.flags.writeable = True
     return numbers.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+
+
+def _may_be_written(numbers: np.ndarray[Any, Any]) -> bool:
+    """Whether the array that owns the memory may be written to, whatever this view of it says."""
+    owner: Any = numbers
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    return bool(owner.flags.writeable)
 
 
 def _only_numpys(asked: Function, ours: Function, found: str) -> ArgumentError:

@@ -41,7 +41,7 @@ def concat(vars: Sequence[Any], dim: Any = 0) -> Var:
         array([0, 1, 0, 1, 2])
     """
     if dim is None:
-        return _joined(tuple(reshape(v, -1) for v in vars), 0)
+        return _joined(tuple(reshape(v, -1) for v in listed("concat", vars)), 0)
     return _joined(tuple(vars) if type(vars) is list and vars else vars, dim)
 
 

@@ -1,4 +1,4 @@
-"""Dtype functions: what is known of kinds of numbers before any number is there.
+"""Dtype functions: questions about dtypes, which need no array to be answered.
 
 result_type(int8, uint8)   int16          what a + b would be
 can_cast(int32, float32)   False          would every number survive?
@@ -61,7 +61,7 @@ def promote_types(type1: Any, type2: Any) -> DType:
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """The dtype in which Vars and dtypes meet; bare numbers give way to them.
+    """The dtype of a sum of all of these. Python's numbers give way to Vars and dtypes: int8 and 1 give int8.
 
     Raises:
         ArgumentError: nothing was given.
@@ -83,7 +83,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 
 
 def can_cast(from_: Any, to: Any) -> bool:
-    """Whether every number of a dtype, or of the dtype of a Var, is one of another dtype as well.
+    """Whether every number of one dtype (or of the dtype of a Var) is a number of the other dtype as well.
 
     Example:
         >>> can_cast(jt.int32, jt.float64), can_cast(ones(2), "int64")
@@ -185,7 +185,7 @@ def _brief(dtype: DType) -> str:
 
 
 def promotion_table(*dtypes: Any) -> PromotionTable:
-    """What two kinds of numbers make together, for all pairs of dtypes, or for those named.
+    """The dtype of `a + b`, for all pairs of dtypes, or for pairs of those named.
 
     Args:
         dtypes: rows and columns; without them all.

@@ -27,14 +27,19 @@ from jt_edu.variable.var import Var, as_var, method
 def repeat(x: Any, *times: Any, axis: Any = ...) -> Var:
     """The whole of x, so many times along each axis (NumPy's tile, PyTorch's repeat).
 
+    With `axis` it is NumPy's repeat, which is something else (decision 087): each slice so many times, one after the
+    other, as by `repeat_interleave`. PyTorch's repeat has no `dim`, so there is none here.
+
     Args:
-        times: one for each axis.
-        axis: where it is named, each slice along it is repeated instead, as in NumPy and by `repeat_interleave`.
+        times: one for each axis; with `axis` a number, or one for each slice.
+        axis: along which axis slices are repeated; None: all numbers, along one axis.
 
     Example:
         >>> arange(2).repeat(2, 2).numpy()
         array([[0, 1, 0, 1],
                [0, 1, 0, 1]])
+        >>> repeat(arange(2), 2, axis=0).tolist()
+        [0, 0, 1, 1]
     """
     if axis is not ...:
         return repeat_interleave(x, times[0] if len(times) == 1 else times, axis)

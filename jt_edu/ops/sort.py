@@ -278,8 +278,13 @@ def argsort(x: Any, dim: Any = None, descending: bool = False, stable: bool = Tr
 def sort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True, *, axis: Any = None) -> Any:
     """(numbers in order, their old positions) along an axis, the last one by default; the arguments are `argsort`'s.
 
+    Here the word decides what comes back (decision 087): `dim` brings PyTorch's pair, `axis` NumPy's numbers alone.
+
     Args:
-        axis: NumPy's word for `dim`, and NumPy's answer: the numbers alone.
+        dim: the axis; the answer is (values, indices), as without it.
+        descending: the largest first.
+        stable: the order of equal numbers is kept, whatever is said here.
+        axis: the same axis under NumPy's name; the answer is the numbers alone. None is as if it was left out.
 
     Example:
         >>> [v.tolist() for v in sort(array([3, 1, 2]), descending=True)]

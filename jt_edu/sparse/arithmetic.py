@@ -4,10 +4,10 @@
     x.sin(), x ** 2, abs(x)      functions of the sum at a position, so coalesced first: KEEP_ZERO lists them
     x + y, x - y                 both lists of entries, one behind the other; with a dense y, a dense Var
     x * y                        where both have an entry; with a dense y, its element at each entry
-    x.sum(dim)                   the positions without an axis
+    x.sum(dim)                   the same entries, at positions without that axis
     softmax, log_softmax         along an axis, of what is stored; what is not stored counts as -inf
 
-What is only put together is not coalesced: `coalesce()` does that once, when it is asked for.
+Sums do not coalesce: entries at the same position stay apart until somebody calls `coalesce()`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from jt_edu.ops.nonzero import positions
 from jt_edu.ops.reduce import sum as total
 from jt_edu.ops.searchsorted import searchsorted
 from jt_edu.sparse.layouts import coalesce, numbered, put_together, to_dense, to_sparse_csr
-from jt_edu.sparse.sparse_var import SparseVar, attach
+from jt_edu.sparse.sparse_var import SparseVar, attach, is_sparse
 from jt_edu.variable.var import Var, as_var
 
 LINEAR = "__neg__ neg negative conj detach clone float double float32 float64 complex64 complex128 deg2rad rad2deg"
@@ -73,7 +73,11 @@ def _over(x: SparseVar, y: Any) -> SparseVar:
 
 
 def _under(x: SparseVar, y: Any) -> NoReturn:
-    raise DtypeError(f"{short(y)} is divided by a dense array", f"one in {x.layout}", "y / x.to_dense()")
+    raise DtypeError(
+        "what is divided by a sparse tensor is nearly everywhere divided by 0",
+        f"{short(y)} / one in {x.layout}",
+        "y / x.to_dense()",
+    )
 
 
 def _at_entries(x: SparseVar, dense: Var) -> Var:
@@ -140,7 +144,7 @@ def sum(x: SparseVar, dim: Any = None) -> Any:
         >>> x.sum().item(), x.sum(1).to_dense().tolist()
         (18.0, [7.0, 11.0])
     """
-    gone, d = axes_of("sum", dim, x.ndim), x.sparse_dim()
+    gone, d = axes_of("sum", dim, is_sparse("sum", x).ndim), x.sparse_dim()
     dense = tuple(k - d + 1 for k in gone if k >= d)
     kept = [k for k in range(d) if k not in gone]
     entries = total(x.entries, dense) if dense else x.entries
@@ -178,7 +182,7 @@ def log_softmax(x: SparseVar, dim: Any) -> SparseVar:
 
 def _exponents(name: str, x: SparseVar, dim: Any) -> tuple[SparseVar, Var, Var]:
     """x coalesced; its entries, less the largest of their row; and for each the sum of the exponentials in its row."""
-    axis, once = axis_of(name, dim, x.ndim), coalesce(x)
+    axis, once = axis_of(name, dim, is_sparse(name, x).ndim), coalesce(x)
     if axis >= x.sparse_dim():
         raise ArgumentError(f"{name} goes along a sparse axis", f"axis {dim} of {x.sparse_dim()} sparse ones")
     entries = once.entries

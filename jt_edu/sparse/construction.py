@@ -4,7 +4,7 @@
     sparse_csr_tensor   where each row begins, and a column for each entry
     to_sparse, to_sparse_csr   what is not 0 in a Var
 
-Positions are looked at before a kernel relies on them: at once where the numbers are there, else when those are.
+Positions are checked before a kernel relies on them: at once if they are known, else as soon as they are computed.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def sparse_csr_tensor(
     """
     name, entries = "sparse_csr_tensor", _entries(values, dtype)
     crow, col = _positions("crow_indices", crow_indices), _positions("col_indices", col_indices)
-    shape = (len(crow) - 1, _room(col)) if size is None else check_shape(size)
+    shape = (max(len(crow) - 1, 0), _room(col)) if size is None else check_shape(size)
     if entries.shape != col.shape or len(shape) != 2 or len(crow) != shape[0] + 1:
         found = f"{len(crow)}, {len(col)} and {entries.shape} for a size of {shape}"
         raise ShapeError("sparse_csr_tensor takes (rows + 1,) row ends, and (nnz,) columns and values", found)
@@ -162,7 +162,7 @@ def _room(row: Var) -> int:
 
 
 def to_sparse(x: Any, sparse_dim: Any = None, *, layout: Any = None) -> SparseVar:
-    """What is not 0 in a Var, which is computed at once to find it; gradients flow to x.
+    """The entries of x that are not 0. x is computed at once to find them; gradients flow to x.
 
     Args:
         sparse_dim: how many axes, from the first one, are sparse; the others stay dense. All by default.
@@ -185,7 +185,7 @@ def to_sparse(x: Any, sparse_dim: Any = None, *, layout: Any = None) -> SparseVa
 
 
 def to_sparse_csr(x: Any) -> SparseVar:
-    """What is not 0 in a matrix, row by row.
+    """The entries of a matrix that are not 0, row by row.
 
     Example:
         >>> array([[0.0, 7.0], [5.0, 0.0]]).to_sparse_csr().col_indices().tolist()

@@ -5,8 +5,8 @@
     to_sparse_csr   coalesced, and for each row where it begins; to_sparse_coo is the way back
     transpose, t, T the positions change places; no number moves
 
-How many positions there are depends on the numbers, so `coalesce` computes positions at once, as `unique` does. The
-entries stay a graph: their sum has a gradient.
+How many different positions there are depends on the numbers, so `coalesce` computes the positions at once, as `unique`
+does. The entries stay a graph, so gradients flow through their sums.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from jt_edu.ops.index import index_select
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.repeat import repeat_interleave
 from jt_edu.sparse.layouts import coalesce, put_together, t, to_sparse_csr
-from jt_edu.sparse.sparse_var import SparseVar, attach
+from jt_edu.sparse.sparse_var import SparseVar, attach, is_sparse
 from jt_edu.variable.var import Var, as_var
 
 
@@ -153,7 +153,7 @@ attach(matmul, "__matmul__")
 def _from_right(x: SparseVar, y: Any) -> Var:
     """y @ x for a dense y: the transposed product of the transposed matrices."""
     other = as_var(y)
-    if other.ndim not in (1, 2) or other.shape[-1] != x.shape[0]:
+    if x.sparse_dim() != 2 or x.dense_dim() or other.ndim not in (1, 2) or other.shape[-1] != x.shape[0]:
         raise ShapeError("(n,) or (k, n) is multiplied with a sparse matrix (n, m)", f"{other.shape} and {_told(x)}")
     product: Var = matmul(t(x), other if other.ndim == 1 else other.transpose(0, 1))
     return product if other.ndim == 1 else product.transpose(0, 1)
@@ -199,7 +199,7 @@ def sampled_addmm(x: SparseVar, y: Any, z: Any, *, beta: Any = 1, alpha: Any = 1
         >>> jt.sparse.sampled_addmm(x, ones((1, 3)), ones((3, 2)), alpha=2).to_dense().tolist()
         [[0.0, 7.0]]
     """
-    once, a, b = coalesce(x), as_var(y), as_var(z)
+    once, a, b = coalesce(is_sparse("sampled_addmm", x)), as_var(y), as_var(z)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or (a.shape[0], b.shape[1]) != x.shape:
         raise ShapeError("sampled_addmm takes (n, m), (n, k) and (k, m)", f"{x.shape}, {a.shape} and {b.shape}")
     rows, columns = once.where

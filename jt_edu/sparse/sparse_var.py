@@ -21,6 +21,7 @@ import numpy as np
 
 from jt_edu.base.dtypes import DType
 from jt_edu.base.errors import ArgumentError, DtypeError
+from jt_edu.ir.builders import short
 from jt_edu.ir.node import Shape
 from jt_edu.ops.arguments import axis_of, same_words
 from jt_edu.ops.concat import stack
@@ -160,6 +161,13 @@ class SparseVar:
         grid = np.full(box, "·")
         grid[tuple(w.numpy() * m // max(n, 1) for w, m, n in zip(self.where, box, self.shape, strict=False))] = "●"
         return "\n".join("".join(line) for line in grid)
+
+
+def is_sparse(name: str, x: Any) -> SparseVar:
+    """x, if it is sparse: functions of this room can be called with anything."""
+    if not isinstance(x, SparseVar):
+        raise ArgumentError(f"jt.sparse.{name} takes a sparse tensor", short(x), f"x.to_sparse(), or jt.{name}")
+    return x
 
 
 def _in_a_line(numbers: Var) -> str:

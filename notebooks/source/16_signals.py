@@ -3,19 +3,20 @@
 #
 # *An hour and a half. Do [01](01_autograd_by_hand.ipynb) and [04](04_kernels.ipynb) first.*
 #
-# A sound, a temperature, a price: a *signal* is a number that changes with time. Written as a sum of waves, it can be
-# filtered with a list of numbers, and a convolution becomes a product. Then come the tools that fit curves to numbers:
-# least squares, eigenvalues, and Newton's step. All of them are kernels of jt_edu that you can read, and gradients flow
-# through all of them.
+# A sound, a temperature, a price: a *signal* is a number that changes with time. In the first half of this notebook you
+# write a signal as a sum of waves. Then a filter is a list of numbers, and a convolution is a product. In the second
+# half you fit curves to numbers, with least squares, eigenvalues and Newton's step. Each of these tools is a kernel of
+# jt_edu that you can read, and gradients flow through all of them.
 #
-# **Predict**, **run**, **look**. There are four exercises; each check says *right*, or what is wrong.
+# **Predict**, **run**, **look**. There are four exercises. Each check says *right*, or what is wrong.
 #
 # ## 1. What is in a signal?
 #
 # Below are two seconds of a signal, 256 numbers a second: a strong wave that goes up and down 5 times a second (5
-# *hertz*), a weaker one of 40 hertz, and noise. `jt.fft.rfft` writes them as a sum of waves. *Bin* k of its result is a
-# complex number for the wave that goes round k times in the whole signal: its absolute value says how strong that wave
-# is, its angle where it begins.
+# *hertz*), a weaker one of 40 hertz, and noise, which is random numbers. `jt.fft.rfft` is a *Fourier transform*: it
+# writes the signal as a sum of waves. Its result is the *spectrum*. Each number in it is called a *bin*. Bin k is a
+# complex number for the wave that goes up and down k times in the whole signal. Its absolute value says how strong that
+# wave is, and its angle says where the wave begins.
 #
 # **Predict**: which two bins are the largest? Put them in place of the dots, as a list, the smaller one first.
 
@@ -46,23 +47,26 @@ axes[1].set(xlabel="hertz", title="how strong each wave is")
 plt.show()
 
 # %% [markdown]
-# **Look.** Not bins 5 and 40: those are rounds *a second*, and there are two seconds. Noise is a little of every
-# frequency. The waves stand out of it, though in the picture on the left you hardly see the faster one.
+# **Look.** The two are not bins 5 and 40. Hertz counts waves *a second*, a bin counts them in the whole signal, and
+# that lasts two seconds. Noise has a little of every frequency. On the right both waves stand out of the noise. On
+# the left you hardly see the faster one.
 
 # %% exercise 16.1
 # %% [markdown]
 # ## 3. A filter, drawn by hand
 #
-# Each digit below is the gain of 8 hertz, from 9 (all of it) to 0 (nothing), with straight lines from one to the next.
-# **Predict** what is left of the signal. Then draw other filters: one that keeps only the fast wave; one that keeps
-# only the noise; one of digits at random.
+# You draw a filter with 16 digits. The first digit is the gain around 4 hertz, the next one around 12 hertz, and so on,
+# 8 hertz further each time. 9 keeps all of a frequency, 0 keeps nothing, and straight lines join the digits.
+#
+# **Predict** what is left of the signal. Then draw other filters: one that keeps only the fast wave, one that keeps
+# only the noise, and one of random digits.
 
 # %%
 DRAWING = "9942000000000000"
 
 
 def through(x, gain):
-    """What a filter makes of signals, (..., n), with a gain for each bin."""
+    """The signals x, (..., n), after a filter with a gain for each bin."""
     return jt.fft.irfft(jt.fft.rfft(x) * gain, n)
 
 
@@ -81,11 +85,14 @@ plt.show()
 # %% [markdown]
 # ## 4. A filter that is learned
 #
-# Now the other way round. Somebody has drawn a filter, and you are not told how. You send noise through it, and hear
-# what comes out. Gradients flow through both transforms (each is the other one's gradient, nearly), so the gains can be
-# learned like any weights: begin with 0.5 everywhere, and walk down the squared differences.
+# Now the other way round. Somebody has drawn a filter, and does not tell you how. You send noise through it, and hear
+# what comes out. Can you find the gains?
 #
-# The noise that is sent has no frequencies above 80 hertz. **Predict**: what is learned there?
+# Gradients flow through `rfft` and through `irfft`, so gains can be learned like any weights. Begin with 0.5
+# everywhere. The loss is the mean of the squared differences between what you hear and what your own filter gives,
+# and gradient descent makes it small.
+#
+# The noise that you send has no frequencies above 80 hertz. **Predict**: which gains are learned there?
 
 # %%
 sent = through(jt.array(random.normal(size=(16, n)).astype(np.float32)), jt.array((hertz <= 80).astype(np.float32)))
@@ -104,28 +111,30 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# **Look.** Where nothing was sent, nothing was learned: there the gradient is 0, and 0.5 stays. Numbers that the data
-# says nothing about come back in part 9, where they do more harm.
+# **Look.** Where nothing was sent, nothing was learned. The gradient is 0 there, so 0.5 stays. In section 9 you will
+# meet such numbers again, numbers that the data says nothing about, and there they do more harm.
 #
 # ## 5. A convolution is a product
 #
-# A convolution spreads each number of a signal over those after it, by the weights of a window. A wave comes out of it
-# as the same wave, only stronger or weaker, and later: the window is a filter. So the spectrum of a convolution is the
-# product of two spectra. But waves go *round*: what runs out at the end comes in at the beginning, unless both are
-# first filled up with zeros, to n + window - 1 numbers at least.
+# A convolution adds up shifted copies of a signal. Each copy is multiplied by one weight of a window. A wave that goes
+# in comes out as the same wave, only stronger or weaker, and later. So the window is a filter, and the spectrum of a
+# convolution is the product of two spectra.
 #
-# **Predict**: a window of 30 weights, and no zeros at all. How many numbers of the result are wrong? Put that in place
-# of the dots. And how many times as fast is the product as the sum, for windows of 16, 256 and 4,096?
+# There is a catch. The waves of a spectrum repeat for ever, so what runs out at the end of the signal comes in again at
+# its beginning. Zeros help: fill up both, signal and window, until each has at least n + window - 1 numbers.
+#
+# **Predict**: the window has 30 weights, and you add no zeros. How many numbers of the result are wrong? Put that in
+# place of the dots. And how many times as fast is the product as the sum, for windows of 16, 256 and 4,096?
 
 
 # %%
 def by_product(x, window, size):
-    """Both are filled up with zeros to `size`."""
+    """The convolution by the product of two spectra; x and the window are filled up with zeros to `size`."""
     return jt.fft.irfft(jt.fft.rfft(x, size) * jt.fft.rfft(window, size), size)
 
 
 def by_sum(x, window):
-    """`conv1d` slides the window as it is; a convolution turns it round."""
+    """The convolution as a sum. `conv1d` slides the window as it is, a convolution turns it round first."""
     turned, many = window[::-1].reshape(1, 1, -1), len(window)
     return jt.conv1d(x.reshape(1, 1, -1), turned, padding=many - 1).reshape(-1)
 
@@ -135,7 +144,7 @@ right = by_sum(long, window).numpy()
 
 
 def wrong(size):
-    """How many of the numbers that a product of spectra of this size gives are not those of the sum."""
+    """How many numbers of the product of spectra, with zeros up to `size`, differ from those of the sum."""
     found = by_product(long, window, size).numpy()[: len(right)]
     return int((abs(found - right[: len(found)]) > 1e-3).sum())
 
@@ -150,22 +159,24 @@ for many in (16, 256, 4096):
     print(f"window of {many:5}: the product is {times:6.2f} times as fast as the sum")
 
 # %% [markdown]
-# **Look.** The product takes as long for a small window as for a large one, for its cost is that of the transforms.
+# **Look.** For a small window the sum is faster, for a large one the product. A larger window makes the sum longer. The
+# product costs three transforms, whatever the window.
 #
 # ## 6. How does the FFT do it?
 #
-# As a sum, each of the n bins needs all n numbers: n² products. The *fast Fourier transform* takes the numbers at even
-# and at odd places apart, and transforms each half. Bin k of the whole and bin k + n/2 are then made of the same two
-# numbers: `even[k]`, and `odd[k]`, *turned* by the angle 2πk/n. One is their sum, the other their difference. The
-# drawing of these two lines that cross is called a *butterfly*. The halves are made of quarters in the same way, and so
-# on, down to single numbers.
+# If you compute a Fourier transform as a sum, each of the n bins needs all n numbers. That is n² products. The *fast
+# Fourier transform*, or FFT, needs far fewer. It takes the numbers at even places and the numbers at odd places apart,
+# and transforms each half. Two bins of the whole, k and k + n/2, are then made of the same two numbers: of `even[k]`,
+# and of `odd[k]` *turned*, which means that its angle is made smaller by 2πk/n. Bin k is their sum, and bin k + n/2 is
+# their difference. Drawn with lines, this step looks like the wings of a *butterfly*, and that is its name. Each half
+# is made of two quarters in the same way, and so on, down to single numbers.
 #
-# The kernel below does that *in place*, for 8 complex numbers: row 0 has their real parts, row 1 the imaginary ones. At
-# first it puts them into the order `in1`. Then come butterflies between neighbours (`half` is 1), then between those 2
-# apart, then 4.
+# The kernel below does that *in place*, for 8 complex numbers. Row 0 holds their real parts, row 1 their imaginary
+# parts. First it puts the numbers into the order `in1`. Then come butterflies between neighbours (`half` is 1), then
+# between numbers that are 2 apart, then 4 apart.
 #
 # Step through it, or press *Play*. **Predict**: which cells does the very first butterfly write? How many butterflies
-# are there in all? And what makes the order `in1`? (Write its numbers in binary.)
+# are there in all? And which rule makes the order `in1`? (Write its numbers in binary.)
 
 # %%
 FFT = """
@@ -203,13 +214,14 @@ see.step_kernel(butterflies())
 # %% [markdown]
 # ## 9. Columns that are nearly alike
 #
-# With exact numbers there is a shorter way: the best x solves (aᵀa) x = aᵀy, the *normal equations*. Below, polynomials
-# are fitted to 24 points, in float32, which has 7 digits: by QR, and by the normal equations. The columns are 1, t, t²,
-# and so on, and between 0 and 1 the higher powers of t look more and more alike. How much, says the *condition number*,
-# `jt.linalg.cond(a)`: by how much a relative error can grow on its way from y to x.
+# On paper there is a shorter way: the best x solves (aᵀa) x = aᵀy, the *normal equations*. But a computer rounds. The
+# cell below fits polynomials to 24 points, once by QR and once by the normal equations. It computes in float32, which
+# has 7 digits. The columns of a are 1, t, t², and so on, and between 0 and 1 the higher powers of t look more and more
+# alike. The *condition number*, `jt.linalg.cond(a)`, says how much that hurts: a relative error in y can become about
+# so many times as large in x.
 #
-# **Predict**: the condition number of aᵀa is that of a, squared. At which degree are all 7 digits lost? Then go through
-# the degrees, with a click or with Tab and the arrow keys.
+# **Predict**: the condition number of aᵀa is that of a, squared. At which degree do the normal equations lose all 7
+# digits? And QR? Then go through the degrees, with a click, or with Tab and the arrow keys.
 
 
 # %%
@@ -235,18 +247,21 @@ for degree in range(1, 12):
 signals.slider(t[:, 0], y[:, 0], places[:, 0], fits)
 
 # %% [markdown]
-# **Look.** Each degree costs QR nearly a digit, and the normal equations two. At degree 6 not one of their digits is
-# right, and yet the curve goes through the points: other coefficients fit almost as well, and only beyond the points
-# you see how different they are. `jt.linalg.lstsq` is for such fits.
+# **Look.** With each degree the condition number becomes 5 or 6 times as large. That costs QR nearly a digit, and the
+# normal equations nearly two. At degree 6 not one digit of theirs is right, and yet the curve goes through the points.
+# Other coefficients fit almost as well, and only beyond the points you see how different they are. For such fits there
+# is `jt.linalg.lstsq`.
 #
 # ## 10. Rotations that leave only a diagonal
 #
-# A condition number is made of *singular values*, the largest over the smallest, and their squares are the
-# *eigenvalues* of aᵀa. Jacobi found a way to compute these that one can watch: rotate two axes, p and q, by just the
-# angle at which the number in row p and column q becomes 0. That spoils other zeros, but each time less is left outside
-# of the diagonal.
+# The condition number is the largest *singular value* of a over the smallest one. Their squares are the *eigenvalues*
+# of aᵀa. You can watch how Jacobi's method finds these. It takes two axes, p and q, and rotates them, by just that
+# angle at which the number in row p and column q becomes 0. This spoils zeros that were made before, but each rotation
+# makes the numbers outside of the diagonal smaller as a whole. At last only the diagonal is left, and it holds the
+# eigenvalues.
 #
-# Step through one *sweep* over all pairs, 6 of them. **Predict**: how much is left outside after each sweep?
+# Step through one *sweep*: one rotation for each pair of axes, 6 of them. **Predict**: how much is left outside of the
+# diagonal after each sweep?
 
 # %%
 JACOBI = """
@@ -286,10 +301,11 @@ see.step_kernel(sweep(squares))
 # %% [markdown]
 # ## 12. Newton against gradient descent
 #
-# Here are two surfaces: Rosenbrock's *valley*, which is narrow, flat and bent, with its lowest point at (1, 1); and two
-# *wells* with a saddle between them, at (0, 0). **Predict** for each: where does gradient descent end? Where does
-# `newton`, and where `careful`? And how many steps do they need until the gradient is shorter than 1e-6? (1,000 are the
-# most.)
+# Here are two surfaces. One is Rosenbrock's *valley*: it is narrow and curved, its floor is nearly flat, and its lowest
+# point is at (1, 1). The other has two *wells*, and between them a saddle, at (0, 0).
+#
+# **Predict** for each surface: where does gradient descent end, where does `newton`, and where does `careful`? How many
+# steps does each need until the gradient is shorter than 1e-6? (After 1,000 steps they stop.)
 
 
 # %%
@@ -325,11 +341,12 @@ for axis, f, start in zip(axes, (valley, wells), ((-1.2, 1.0), (0.3, 1.2)), stri
 plt.show()
 
 # %% [markdown]
-# **Look.** Gradient descent goes across the valley at once, and then creeps along its ground: the steep sides keep its
-# steps short, and the way is flat. Newton's step divides by how the surface bends, in each direction; near the end each
-# step doubles the number of right digits. (It leaves the picture once, for all it knows is how the surface bends where
-# it stands.) Between the wells it finds the saddle, and is content; `careful` is not.
+# **Look.** Gradient descent is in the valley at once, and then it creeps along the floor. The steep sides force it to
+# take short steps, and the floor hardly slopes. Newton's step divides the slope in each direction by how strongly the
+# surface bends there. Near the end, each step doubles the number of right digits. (Once it leaves the picture: it
+# only knows how the surface bends at the place where it stands.) Between the wells `newton` ends on the saddle, where
+# the gradient is zero as well. `careful` goes on, into a well.
 #
-# **Before you close this page**: a network has a million weights. How large is its Hessian, and how long does it take
-# to solve with it? `jt.autograd.functional.hvp` finds what the Hessian makes of *one* vector, in the time of a few
-# gradients, and never writes the matrix down. What could you do with that?
+# **Before you close this page**: a network has a million weights. How many numbers has its Hessian, and how long would
+# it take to solve with it? `jt.autograd.functional.hvp` multiplies the Hessian by *one* vector, in the time of a few
+# gradients, and never makes the matrix. What could you do with that?

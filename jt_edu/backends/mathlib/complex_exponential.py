@@ -3,9 +3,10 @@
     exp z  = e^x (cos y + i sin y)                sin z = -i sinh iz,   cos z = cosh iz,   tan z = -i tanh iz
     sinh z = sinh x cos y + i cosh x sin y        sinh^2 x + cos^2 y = |cosh z|^2
 
-e^x overflows long before e^x sin y does. Where x is large, 1799 ln 2 is taken off, which is a float but for 2^-53, and
-2^1799 multiplied in at the end. Errors: exp, exp2, sinh, cosh, sin, cos, tanh, tan: 4 ulp in each part; expm1 and
-sigmoid: 4 ulp of the size of the result. Infinities, nan and zeros with their signs: as annex G of C99 has it.
+e^x overflows long before e^x sin y does. So where x is large, 1799 ln 2 is subtracted, and the result is multiplied by
+2^1799. Why 1799: the float nearest to 1799 ln 2 is off by less than 2^-53. Errors: exp, exp2, sinh, cosh, sin and cos:
+4 ulp in each part; tanh and tan: 4, and near a pole 5; expm1 and sigmoid: 4 ulp of the size of the result. Infinities,
+nan, and zeros with their signs are as annex G of C99 has them.
 
 Source: Kahan 1987, "Branch cuts for complex elementary functions, or much ado about nothing's sign bit".
 """
@@ -128,23 +129,30 @@ def complex_cos(x: Number, y: Number) -> Pair:
 
 
 def _tanh(x: Number, y: Number) -> Pair:
-    c, twice = cos(y), cos(2 * y)  # nan where y is too large to be doubled
-    s = where(absolute(y) > 2.0**1000, 2 * sin(y) * c, sin(2 * y))
+    c, first, twice = cos(y), sin(y), cos(2 * y)  # twice is nan where y is too large to be doubled
+    s = where(absolute(y) > 2.0**1000, 2 * first * c, sin(2 * y))
+    turned = where(twice == twice, twice, 2 * c * c - 1)  # noqa: PLR0124
     size = absolute(x)
-    far = size > 20
+    far, endless = size > 1, size == inf
+    t = exponential.exp(-2 * size)
+    above = 1 + t * (t + 2 * turned)
     double, other, _ = _hyperbolic(where(far, 1.0, size))
     half = 0.5 * double
-    below = where(twice > -0.5, half * half + (0.5 + 0.5 * twice), determinant(half, half, c, c))
-    small = 2 * s * exponential.exp(-2 * size)
-    small = where((size == inf) & (y * 0 != 0), copysign(0 * sign_of(x), y), small)
-    re = where(far, where(size == inf, 1.0, 1 + 0 * y), half * other * 0.5 / below)
-    im = where(y == 0, y, where(far, small, 0.5 * s / below))
-    return where(x == 0, x, copysign(re, x)), im
+    wide = twice > -0.5  # else near a pole, where c is small: it stands above and below, and its error counts once
+    below = where(wide, half * half + (0.5 + 0.5 * twice), determinant(half, half, c, c))
+    re = where(far, where(endless, 1.0, (1 - t) * (1 + t) / above), half * other * 0.5 / below)
+    side = where(s == s, 0 * s, copysign(0 * sign_of(x), y))  # noqa: PLR0124
+    im = where(far, where(endless, side, 2 * t * s / above), where(wide, 0.5 * s, first * c) / below)
+    return where(x == 0, x, copysign(re, x)), where(y == 0, y, im)
 
 
 @of_complex(exponential.tanh)
 def complex_tanh(x: Number, y: Number) -> Pair:
-    """sinh z / cosh z; far from 0 the imaginary part is 2 sin 2y e^(-2|x|)."""
+    """sinh z / cosh z.
+
+    Near 0 that is (sinh x cosh x + i sin y cos y) / |cosh z|^2. Elsewhere, with t = e^(-2|x|), it is
+    (+-(1 - t^2) + 2i t sin 2y) / (1 + 2t cos 2y + t^2), in which an error of t counts once, and that of sinh^2 twice.
+    """
     return _tanh(x, y)
 
 
@@ -157,7 +165,7 @@ def complex_tan(x: Number, y: Number) -> Pair:
 
 @of_complex(exponential.sigmoid)
 def complex_sigmoid(x: Number, y: Number) -> Pair:
-    """1 / (1 + e ** -z), of which e^-|x| is taken, and 1 + cos y = 2 cos^2(y/2)."""
+    """1 / (1 + e ** -z), from e^-|x|, which cannot overflow, and 1 + cos y = 2 cos^2(y/2), in which nothing cancels."""
     h, g = cos(0.5 * y), sin(0.5 * y)
     e, less, more = exponential.exp(-absolute(x)), -exponential.expm1(-absolute(x)), 2 * h * h
     below = less * less + 2 * e * more

@@ -6,8 +6,9 @@
     atanh     log1p(4x / |1 - z|^2) / 4 + i atan2(2y, (1 - x)(1 + x) - y^2) / 2
     the others    asinh z = -i asin iz,  atan z = -i atanh iz,  acosh z = +-i acos z
 
-No two terms of these have different signs, so nothing cancels. Numbers that are so large that 1 is lost beside them are
-divided by 16, and 1 is left out. Errors: 4 ulp in each part.
+No two terms of these have different signs, so nothing cancels. (In the angle of
+atanh a difference may cancel, but its error is small beside 2y.) Where a number is so large that 1 is lost beside it, 1
+is left out, and the number is divided by 16, so that nothing overflows. Errors: 4 ulp in each part.
 
 Source: Kahan 1987, "Branch cuts for complex elementary functions, or much ado about nothing's sign bit".
 """

@@ -3,8 +3,9 @@
     log |z| = log1p(2t + t^2 + b^2) / 2     where |z| is near 1: one part is 1 + t, the other b
     log |z| = log a + log1p((b/a)^2) / 2    elsewhere; a is the larger part
 
-The sum 2t + t^2 + b^2 may cancel to its last digits, so squares and sums are kept with their errors. Errors: 4 ulp in
-each part; of a power 4 + 2 |w log z| ulp of its size, where the last digit of log z counts for so many.
+The sum 2t + t^2 + b^2 may cancel down to its last digits, so squares and sums are kept together with their errors.
+Errors: 4 ulp in each part. A power is off by up to 4 + 2 |w log z| ulp of its size, because an error in the last digit
+of log z is multiplied by w.
 
 Source: Kahan 1987, "Branch cuts for complex elementary functions".
 """

@@ -240,6 +240,14 @@ def test_rows_a_few_at_a_time_are_fewer_at_once():
     assert largest(chunk_size=8) < largest()
 
 
+def test_what_is_built_after_a_tangent_belongs_to_no_other_line():
+    x = jt.array(X)
+
+    ours.jvp(g(jt), (x,), (x,))
+
+    assert (x * 2).node.twin is None
+
+
 def test_a_gradient_inside_another_knows_whose_it_is():
     assert ours.grad(lambda x: x * ours.grad(lambda y: x + y)(1.0))(1.0).item() == 1.0
 
@@ -324,9 +332,19 @@ def test_a_gradient_that_has_none_cannot_lead_forwards():
         (lambda x: ours.grad(lambda x: x)(x), ShapeError, r"returns one number; found a Var of shape \(3,\)"),
         (lambda x: ours.grad(lambda x: 3.0)(x), ShapeError, "found 3.0"),
         (lambda x: ours.grad(3)(x), ArgumentError, "grad takes a function; found 3"),
+        (lambda x: ours.grad_and_value(3)(x), ArgumentError, "grad_and_value takes a function; found 3"),
+        (lambda x: ours.linearize(3, x), ArgumentError, "linearize takes a function; found 3"),
+        (lambda x: ours.grad(f(jt))(2), DtypeError, "grad differentiates by floats; found 2 as argument 0"),
+        (lambda x: ours.jacrev(f(jt))(), ArgumentError, "arguments that are given by place; found none"),
+        (lambda x: ours.jvp(f(jt), (x,), x), ArgumentError, "one of tangents; found a Var"),
+        (
+            lambda x: ours.jvp(f(jt), (x,), 2.0),
+            ArgumentError,
+            r"one of tangents; found 2.0. Try: jvp\(f, \(x,\), \(t,\)\)",
+        ),
         (lambda x: ours.grad(f(jt), 5)(x), ArgumentError, "argnums as a whole number from -1 to 0; found argnums=5"),
         (lambda x: ours.grad(f(jt))(x.int64()), DtypeError, "grad differentiates by floats; found dtype int64"),
-        (lambda x: ours.grad(f(jt), has_aux=True)(x), ArgumentError, r"returns \(answer, what else\)"),
+        (lambda x: ours.grad(f(jt), has_aux=True)(x), ArgumentError, r"returns \(answer, auxiliary\)"),
         (lambda x: ours.grad(f(jt), has_aux="x")(x), ArgumentError, "has_aux"),
         (lambda x: ours.grad(lambda x: (x * 1j).sum())(x), GradientError, "complex"),
         (lambda x: ours.jacrev(lambda x: (x, 3))(x), ArgumentError, "returns Vars, or structures of them; found 3"),

@@ -132,12 +132,35 @@ def test_chunks_are_put_together_again():
         assert found[1].shape == (1,)
 
 
-def test_chunks_are_mapped_one_after_the_other():
+def test_the_function_runs_once_however_many_chunks_there_are():
     seen = []
 
-    jt.vmap(lambda a: seen.append(a) or a, chunk_size=2)(jt.ones(5, 2))
+    with jt.trace() as built:
+        jt.vmap(lambda a: seen.append(a) or jt.cumsum(a, 0), chunk_size=2)(jt.ones(5, 2))
 
-    assert len(seen) == 3
+    assert len(seen) == 1
+    assert [n.shape[0] for n in built.built if n.op == "cumsum"] == [1, 2, 2, 1]  # the example, then the chunks
+
+
+@pytest.mark.parametrize("randomness", ["different", "same"])
+def test_random_numbers_do_not_depend_on_the_size_of_chunks(randomness):
+    def drawn(chunk_size):
+        jt.set_global_seed(3)
+        noisy = jt.vmap(lambda a: a + jt.rand(4), randomness=randomness, chunk_size=chunk_size)
+        return noisy(jt.zeros(5, 4)).numpy()
+
+    np.testing.assert_array_equal(drawn(2), drawn(None))
+
+
+def test_fewer_examples_at_a_time_take_less_memory():
+    x = jt.array(some(32, 50)).sync()
+
+    def peak(chunk_size):
+        with jt.trace() as seen:
+            jt.vmap(lambda a: jt.cumsum(a[:, None] * a, 0).sum(), chunk_size=chunk_size)(x).sync()
+        return seen.peak
+
+    assert peak(2) < 0.7 * peak(None)
 
 
 def test_no_examples_give_no_answers():
@@ -330,11 +353,20 @@ class Straight(Function):
         return dout, None
 
 
-def test_a_gradient_may_go_to_what_was_not_read():
-    x = jt.array(some(3, 2))
+class StraightInAnotherShape(Straight):
+    """The same for a value whose last step is a reshape."""
 
-    found = jt.vmap(lambda a: Straight.apply(a * 2, jt.ones(2)))(x)
+    def execute(self, x, value):
+        return value.reshape(2)
 
+
+@pytest.mark.parametrize("function", [Straight, StraightInAnotherShape])
+def test_a_gradient_may_go_to_what_was_not_read(function):
+    x, value = jt.array(some(3, 2)), jt.array([3.0, 4.0])
+
+    found = jt.vmap(lambda a: function.apply(a * 2, value if function is Straight else value.reshape(1, 2)))(x)
+
+    assert found.tolist() == [[3.0, 4.0]] * 3
     assert jt.grad((found * jt.array([1.0, 10.0])).sum(), x).tolist() == [[2.0, 20.0]] * 3
 
 
@@ -401,6 +433,16 @@ def test_a_stack_of_networks_runs_at_once():
     found = jt.vmap(lambda p, b, x: functional_call(nets[0], (p, b), x), (0, 0, None))(params, buffers, x)
 
     np.testing.assert_allclose(found.numpy(), np.stack([net(x).numpy() for net in nets]), rtol=1e-5)
+
+
+def test_what_a_module_changes_in_place_changes_the_buffers_that_were_given():
+    norm, x = nn.BatchNorm1d(2), jt.rand(8, 2)
+    given = {name: v.clone() for name, v in norm.named_buffers()}
+
+    functional_call(norm, given, x)
+
+    np.testing.assert_allclose(given["running_mean"].numpy(), 0.1 * x.numpy().mean(0), rtol=1e-5)
+    assert norm.running_mean.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("models", [[], [nn.Linear(2, 1), nn.ReLU()], [3]])

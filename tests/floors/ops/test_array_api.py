@@ -190,6 +190,10 @@ def test_memory_is_shared_by_dlpack_in_both_directions(torch):
     assert jt.from_dlpack(ours) is ours is not jt.from_dlpack(ours, copy=True)
     assert jt.from_dlpack(np.ones((2, 3)).T).shape == (3, 2)
     assert ours.__dlpack_device__() == (1, 0)
+    theirs.flags.writeable = False
+    with pytest.raises(jt.ArgumentError, match=r"read-only from version 1\.0 on; found max_version=None"):
+        jt.asarray(theirs).__dlpack__(copy=False)
+    assert not np.from_dlpack(jt.asarray(theirs), copy=False).flags.writeable
     for version in (None, (0, 0), (1, 0), (2, 0)):
         for copy in (None, True, False):
             ours.__dlpack__(max_version=version, copy=copy)
@@ -280,6 +284,8 @@ def test_numbers_that_only_uint64_holds_are_counted_and_a_diagonal_may_lie_far_o
 
 def test_arrays_of_any_shape_are_joined_without_an_axis():
     assert jt.concat([jt.ones(1, 2), jt.zeros(3)], axis=None).tolist() == [1.0, 1.0, 0.0, 0.0, 0.0]
+    with pytest.raises(jt.ArgumentError, match="concat takes a list of one Var or more; found 3"):
+        jt.concat(3, axis=None)
 
 
 @pytest.mark.parametrize("dim", [(0, 1), (0, 2), (1,), [-1, 0], None])

@@ -1,4 +1,8 @@
-"""An axis is called dim, dims, axis or axes, as each of three libraries calls it: every function knows all of them."""
+"""An axis is called dim, dims, axis or axes, as each of three libraries calls it: every function knows all of them.
+
+They mean the same in all but two: `sort` and `repeat` answer as the library does whose word it is (decision 087), which
+test_array_api.py asks for.
+"""
 
 import inspect
 

@@ -149,6 +149,8 @@ def _whole(work, x, y, dense):
         ("sparse tensors of the same shape", lambda x: x + jt.sparse_coo_tensor([[0]], [1.0])),
         ("sparse tensors of the same shape", lambda x: x * jt.sparse_coo_tensor([[0]], [[1.0, 1.0, 1.0]])),
         ("fits into its shape", lambda x: x * jt.ones((3, 3, 3))), ("needs shapes that fit", lambda x: x * jt.ones(2)),
+        ("jt.sparse.softmax takes a sparse tensor; found a Var", lambda x: jt.sparse.softmax(jt.ones(3), 0)),
+        ("jt.sparse.sum takes a sparse tensor; .* Try: x.to_sparse", lambda x: jt.sparse.sum(jt.ones(3))),
         ("along a sparse axis", lambda x: jt.sparse_coo_tensor([[0]], [[1.0]]).softmax(1)),
         ("softmax on a Var with 2 axes; found axis 2", lambda x: x.softmax(2)),
     ],

@@ -127,6 +127,7 @@ def test_rows_that_do_not_follow_each_other_are_refused_before_a_product_reads_t
         ("values have an entry", lambda: jt.sparse_coo_tensor([[0]], 1.0)),
         ("takes \\(rows", lambda: jt.sparse_csr_tensor([0, 1], [0], [1.0], (2, 2))),
         ("takes \\(rows", lambda: jt.sparse_csr_tensor([0, 1], [0], [[1.0]])),
+        ("takes \\(rows", lambda: jt.sparse_csr_tensor([], [], [])),
         ("in order, each once", lambda: jt.sparse_coo_tensor([[1, 0]], [1, 2], None, None, True, True)),
         ("in order, each once", lambda: jt.sparse_coo_tensor([[1, 1]], [1, 2], None, None, True, True)),
         ("sparse_csr is for matrices", lambda: jt.sparse_coo_tensor([[0]], [1.0]).to_sparse_csr()),

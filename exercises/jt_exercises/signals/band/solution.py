@@ -1,12 +1,13 @@
 # %% [markdown]
 # ## 2. Exercise 16.1: a band
 #
-# A *filter* multiplies each bin by a number, its *gain*. With 1 a frequency stays, with 0 it is gone. Write two
-# functions: `gains` says 1 for each bin whose frequency is at least `low` and at most `high` hertz, and 0 for all
-# others. `filtered` multiplies the spectrum of `x` by some gains, and goes back to a signal as long as `x`.
+# A *filter* multiplies each bin by a number, its *gain*. With a gain of 1 a frequency stays, with 0 it is gone. Write two
+# functions. `gains` returns 1 for each bin whose frequency is at least `low` and at most `high` hertz, and 0 for all
+# others. `filtered` multiplies the spectrum of `x` by gains, and goes back to a signal as long as `x`.
 #
-# `rfft` leaves out the bins above n / 2: the numbers of a signal are real, and then bin n - k is bin k once more, with
-# the sign of its imaginary part changed. `jt.fft.irfft` puts them back. n may be odd.
+# A signal of n numbers has n bins, but `rfft` returns only the first n // 2 + 1 of them. The numbers of a signal are
+# real, and then bin n - k is bin k again, with the sign of its imaginary part changed. `jt.fft.irfft` goes back from
+# these bins to the signal. n may be odd.
 
 # %%
 import numpy as np

@@ -1,14 +1,16 @@
 # %% [markdown]
 # ## 7. Exercise 16.2: the butterfly
 #
-# Write those lines yourself, for arrays of complex numbers. `even` is the transform of the numbers at the even places
-# of a signal, `odd` that of those at the odd places, and n is twice their length. Return the transform of the whole:
+# Write a butterfly yourself, for whole arrays of complex numbers. `even` is the transform of the numbers at the even
+# places of a signal, and `odd` is the transform of those at the odd places. Each has length n / 2. Return the transform
+# X of the whole signal:
 #
 #     X[k]         = even[k] + w[k] * odd[k]         for k from 0 to n / 2 - 1
 #     X[k + n / 2] = even[k] - w[k] * odd[k]         with w[k] = exp(-2πi k / n)
 #
-# With it, `fft(x)` is `x` for a single number, and `butterfly(fft(x[::2]), fft(x[1::2]))` for more; the check tries
-# that, too. In Python, i is `1j`. **Predict**: for 65,536 numbers, how many products does that save?
+# Multiplying by w[k] is what turns `odd[k]`. In Python, i is `1j`. With your function, `fft(x)` is `x` for a single
+# number, and `butterfly(fft(x[::2]), fft(x[1::2]))` for more. The check tries that, too. **Predict**: for 65,536
+# numbers, how many products does that save?
 
 # %%
 import numpy as np

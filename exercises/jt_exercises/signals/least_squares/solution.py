@@ -1,16 +1,18 @@
 # %% [markdown]
 # ## 8. Exercise 16.3: least squares without squares
 #
-# A curve that goes through no point exactly can still be the best one: that with the smallest sum of squared errors.
-# The columns of `a` are what the curve is made of, such as 1, t and t², at the m places t. Wanted are the n numbers
-# `x`, one for each column, for which `a @ x` is as near to `y` as it can be.
+# Now to fitting. There are m points (t, y), and seldom does a curve go through all of them. The best curve is the one
+# with the smallest sum of squared errors. Each column of `a` is one thing that the curve is made of, such as 1, t or
+# t², at the m places t. You look for n numbers `x`, one for each column, for which `a @ x` is as near to `y` as it can
+# be.
 #
-# `q, r = jt.linalg.qr(a)` makes a product of it, `a = q @ r`. The columns of q have length 1 and are at right angles to
-# each other, as if they were axes that somebody rotated; r is a triangle. A rotation changes no length, so the best x
-# solves `r x = q.T y`.
+# `q, r = jt.linalg.qr(a)` writes a as a product, `a = q @ r`. The columns of q have length 1 and are at right angles to
+# each other, like axes that somebody rotated. r is a triangle: below its diagonal there is nothing. A rotation changes
+# no length, so the best x solves `r x = q.T y`.
 #
-# Write `back`, which solves `r x = b` for a triangle, with a loop: the last row has one unknown. And write `fit` with
-# it. `back` gets arrays of NumPy. (Below its diagonal, the check fills r with nan: there is nothing to be read.)
+# Write `back`, which solves `r x = b` for a triangle r, with a loop. Begin with the last row: it has only one unknown.
+# Then write `fit` with it. `back` gets arrays of NumPy. (Below the diagonal of r the check puts nan, so that you notice
+# when you read it.)
 
 # %%
 import numpy as np

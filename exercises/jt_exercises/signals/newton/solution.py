@@ -1,15 +1,17 @@
 # %% [markdown]
 # ## 11. Exercise 16.4: a step of Newton
 #
-# Gradient descent knows how steep a surface is, and has to be told how far to go. Newton's step looks at how it
-# *bends*, too. The second derivatives form a matrix, the *Hessian* h; after a step s the gradient g has become about
-# g + h s. Go to where that is zero. `jt.func.grad(f)` and `jt.func.hessian(f)` are functions of x, and
-# `jt.linalg.solve(h, g)` is the vector that h turns into g: an inverse would cost more time, and more digits.
+# Gradient descent knows how steep a surface is, but you have to tell it how far to go. Newton's step also looks at how
+# the surface *bends*. The second derivatives of f form a matrix, the *Hessian* h. After a step s, the gradient g has
+# become about g + h s. Newton chooses the s for which that is zero. `jt.func.grad(f)` and `jt.func.hessian(f)` are
+# functions of x. `jt.linalg.solve(h, g)` is the vector that h turns into g. (An inverse would cost more time and more
+# digits.)
 #
-# Where the surface bends up in all directions, as a bowl does, that is downhill. Near a saddle it bends down in some
-# direction, and there Newton climbs, to where the slope ends. So write `careful`, too: with `w, v = jt.linalg.eigh(h)`,
-# it goes down the slope along each column of v, and divides by |w|, by how strongly the surface bends there, or by
-# `least` where that is larger. In a bowl that is Newton's step.
+# Where the surface bends up in all directions, as a bowl does, this step goes down to a minimum. At a *saddle* the
+# gradient is zero, too, but there the surface bends up in one direction and down in another, and near it Newton climbs
+# towards the saddle. So write `careful` as well, which always goes down. With `w, v = jt.linalg.eigh(h)`, column k of v
+# is a direction in which the surface bends by w[k]. Go down the slope along each of them, and divide that slope by
+# |w[k]|, or by `least` where |w[k]| is smaller. In a bowl that is Newton's step.
 
 # %%
 import jt_edu as jt

@@ -137,7 +137,7 @@ def plan(n: Any, batch: Any = 1, radices: tuple[int, ...] | None = None) -> Plan
     n, batch = whole("plan", "n", n, 1), whole("plan", "batch", batch, 1)
     if radices is None:
         return steps(n, n > (LONG if batch >= 16 else SHORT))
-    if math.prod(radices) != n:
+    if math.prod(radices) != n or any(not isinstance(r, int) or r < 1 for r in radices):
         raise ArgumentError(f"the product of the radices is n, {n}", f"radices={radices}", str(_radices(n) or (n,)))
     return Plan(n, (), tuple(radices), None)
 

@@ -38,11 +38,9 @@ def kernel(lo, hi, lu, x, out):
         a, sign, total = lu[matrix], {dtype}(1), {real}(0)
         for i in range(n):
             size = abs(a[i, i])
-            total += math.log(size) if size > 0 else -np.inf
-            if size > 0:
-                sign *= a[i, i] / size if a[n, i] == i else -a[i, i] / size
-            else:
-                sign *= size
+            total += -np.inf if size == 0 else math.log(size)
+            own = a[i, i] / size if size != 0 else a[i, i]
+            sign *= own if a[n, i] == i else -own
         out[matrix, 0] = sign
         out[matrix, 1] = total
 """

@@ -56,7 +56,7 @@ def kernel(lo, hi, x, out):
                 wrong += size - size
         if wrong != 0:
             raise LinAlgError("eigenvalues are those of finite numbers", "inf or nan in a matrix")
-        scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000))  # exact: the largest number becomes about 1
+        scale = math.ldexp(1.0, min(-math.frexp(largest)[1], {limit}))  # exact: the largest number becomes about 1
         for i in range(n):
             balance[i], scales[i] = 1, scale
             for j in range(n):
@@ -78,7 +78,7 @@ def kernel(lo, hi, x, out):
                 while below > beside * 2:
                     factor, below, beside = factor / 2, below / 2, beside * 2
                 if below + beside < 0.95 * total:
-                    better = True  # powers of two that make rows and columns alike, so that small numbers are not lost
+                    better = True
                     balance[i] *= factor
                     for j in range(n):
                         t[i, j] /= factor

@@ -42,7 +42,7 @@ def jacobi_rotations(A: Any) -> list[JacobiStep]:
 
     Raises:
         ShapeError: no square matrix, or one too large to look at.
-        LinAlgError: a matrix that is not symmetric, or not finite.
+        LinAlgError: a matrix that is not symmetric, not real, or not finite.
 
     Example:
         >>> (step,) = jacobi_rotations([[2.0, 1.0], [1.0, 2.0]])
@@ -51,7 +51,9 @@ def jacobi_rotations(A: Any) -> list[JacobiStep]:
 
     Source: Jacobi 1846; Golub and Van Loan, "Matrix Computations", 4th edition, 8.5.
     """
-    a = np.array(A, np.float64)
+    if np.iscomplexobj(given := np.asarray(A)):
+        raise LinAlgError("jacobi_rotations takes real numbers", f"dtype {given.dtype}", "jt.linalg.eigh")
+    a = np.array(given, np.float64)
     if a.ndim != 2 or a.shape[0] != a.shape[1] or len(a) > MOST:
         raise ShapeError(f"jacobi_rotations takes a square matrix of at most {MOST} rows", f"shape {a.shape}")
     if not np.isfinite(a).all() or not np.allclose(a, a.T):

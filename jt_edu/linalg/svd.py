@@ -63,7 +63,7 @@ def kernel(lo, hi, x, out):
                 wrong += size - size
         if wrong != 0:
             raise LinAlgError("singular values are those of finite numbers", "inf or nan in a matrix")
-        scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000))  # exact: the largest number becomes about 1
+        scale = math.ldexp(1.0, min(-math.frexp(largest)[1], {limit}))  # exact: the largest number becomes about 1
         rest = {real}(0)  # of the next column, its first number left out: sum |x|^2; sums: its product with all columns
         for j in range(n):
             sums[j] = 0

@@ -93,6 +93,12 @@ def test_only_the_triangle_that_is_named_is_read():
     holds(a, found[1], vectors)
 
 
+def test_numbers_below_the_normal_ones_count():
+    a = np.array([[2e-41, 1e-41], [1e-41, 2e-41]], "float32")
+
+    np.testing.assert_allclose(eigvalsh(jt.array(a)).numpy(), [1e-41, 3e-41], atol=4e-45)
+
+
 def test_whole_numbers_become_float64_and_halves_stay_halves():
     with jt.flag_scope(backend="python"):
         assert eigvalsh(jt.array([[2, 1], [1, 2]])).numpy().tolist() == pytest.approx([1, 3])

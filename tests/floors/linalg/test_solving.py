@@ -124,6 +124,14 @@ def test_the_second_derivative_at_a_singular_matrix_is_refused_in_words():
             jt.grad(dx.sum(), v).numpy()
 
 
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_the_logarithm_of_a_determinant_that_is_no_number_is_none(backend, dtype):
+    sign, size = gives(backend, la.slogdet, np.array([[np.nan, 0], [0, 1]], dtype))
+
+    assert np.isnan(size.item()) and np.isnan(sign.item())
+
+
 def test_logdet_is_the_logarithm_and_nan_where_there_is_none():
     a = np.stack([np.eye(2) * 3, np.diag([1.0, -1.0])])
 
@@ -237,6 +245,13 @@ def test_whole_numbers_become_float64_and_halves_stay_halves(name, given, wanted
             one_of(getattr(la, name)(jt.array([[2.0, 1.0], [1.0, 3.0]], "float64"))).numpy(),
             rtol=0.02,
         )
+
+
+def test_halves_beside_float32_become_float32_in_any_order_and_by_any_word():
+    half, single = jt.eye(2, dtype="float16"), jt.eye(2)
+    with jt.flag_scope(backend="python"):
+        assert [la.solve(*both).dtype for both in ((half, single), (single, half))] == ["float32"] * 2
+        assert [la.solve(half, half).dtype, la.solve(A=half, B=half).dtype] == ["float16"] * 2
 
 
 @pytest.mark.parametrize("name", ONE)

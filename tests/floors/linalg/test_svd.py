@@ -72,6 +72,12 @@ def test_very_large_and_very_small_numbers_are_no_trouble(dtype, size):
     holds(a, *(part.numpy() for part in svd(jt.array(a))))
 
 
+def test_numbers_below_the_normal_ones_count():
+    a = np.array([[2e-41, 1e-41], [1e-41, 2e-41]], "float32")
+
+    np.testing.assert_allclose(svdvals(jt.array(a)).numpy(), [3e-41, 1e-41], atol=4e-45)
+
+
 def test_whole_numbers_become_float64_and_halves_stay_halves():
     with jt.flag_scope(backend="python"):
         assert svdvals(jt.array([[3, 0], [0, -4]])).numpy().tolist() == [4, 3]

@@ -95,7 +95,7 @@ def det(A: Any) -> Var:
         -4.0
     """
     x, lead = batch_of(matrices("det", A))
-    return DET(factored(x).detach(), x, shape=(len(x),), dtype=x.dtype, span=len(x)).reshape(lead)
+    return of_batch(DET, (factored(x).detach(), x)).reshape(lead)
 
 
 @halves
@@ -112,7 +112,7 @@ def slogdet(A: Any) -> SignLogDet:
         SignLogDet(sign=jt.Var(-1., dtype=float32), logabsdet=jt.Var(0., dtype=float32))
     """
     x, lead = batch_of(matrices("slogdet", A))
-    both = kept(LOG(factored(x).detach(), x, shape=(len(x), 2), dtype=x.dtype, span=len(x)))
+    both = kept(of_batch(LOG, (factored(x).detach(), x), 2))
     size = real(both[:, 1])
     return SignLogDet(both[:, 0].reshape(lead), size.reshape(lead))
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from jt_edu.base.dtypes import DType, complex64, complex128, float64
 from jt_edu.ir.node import Shape
 from jt_edu.ir.scalar_ops import REAL
-from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, kept, matrices
+from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, kept, matrices, of_batch
 from jt_edu.linalg.solve import solve
 from jt_edu.linalg.spectral import quotient
 from jt_edu.ops.create import eye
@@ -341,8 +341,8 @@ def _wide(name: str, A: Any) -> tuple[Var, DType, Shape]:
 def _packed(x: Var, many: int) -> Var:
     """(batch, 1 + many, n): the eigenvalues, and all n eigenvectors in rows, or none of them."""
     b, n, _ = x.shape
-    form = {"shape": (b, 2 + n + many, n), "dtype": x.dtype, "span": b}
-    schur = FRANCIS(HESSENBERG(x, **form), **form).cast(complex128)
+    shape = (2 + n + many, n)
+    schur = of_batch(FRANCIS, of_batch(HESSENBERG, x, *shape), *shape).cast(complex128)
     return EIGENVECTORS(x, schur, shape=(b, 1 + many, n), dtype=complex128, span=b)
 
 

@@ -19,13 +19,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jt_edu.base.dtypes import real_of
 from jt_edu.ir.node import Shape
 from jt_edu.ir.scalar_ops import REAL
-from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, kept, matrices
+from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.linalg.spectral import quotient, skew
 from jt_edu.ops.arguments import choice
-from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.transpose import matrix_transpose
 from jt_edu.variable.var import Var
@@ -214,6 +212,7 @@ TRIDIAGONAL = by_dtype("tridiagonal", RAISES + REFLECTIONS)
 IMPLICIT_QL = by_dtype("implicit_ql", RAISES + ROTATIONS, (_of_eigh, None))
 
 
+@halves
 def eigh(A: Any, UPLO: str = "L") -> EighResult:
     """Eigenvalues and eigenvectors of a symmetric or Hermitian matrix.
 
@@ -239,12 +238,13 @@ def eigh(A: Any, UPLO: str = "L") -> EighResult:
         (array([1., 3.], dtype=float32), array([[2., 1.],
                [1., 2.]], dtype=float32))
     """
-    x, dtype, lead = triangle_of("eigh", A, UPLO)
-    w, v = _parts(kept(_packed(x, x.shape[-1])))
+    x, lead = _triangle("eigh", A, UPLO)
     n = x.shape[-1]
-    return EighResult(w.reshape(*lead, n).cast(real_of(dtype)), v.reshape(*lead, n, n).cast(dtype))
+    w, v = _parts(kept(_packed(x, n)))
+    return EighResult(w.reshape(*lead, n), v.reshape(*lead, n, n))
 
 
+@halves
 def eigvalsh(A: Any, UPLO: str = "L") -> Var:
     """Eigenvalues of a symmetric or Hermitian matrix, rising. Their gradient is finite, also where some are equal.
 
@@ -260,23 +260,21 @@ def eigvalsh(A: Any, UPLO: str = "L") -> Var:
         >>> eigvalsh(array([[2.0, 1.0], [1.0, 2.0]])).numpy().round(5)
         array([1., 3.], dtype=float32)
     """
-    x, dtype, lead = triangle_of("eigvalsh", A, UPLO)
-    return _packed(x, 0)[:, 0].apply(REAL).reshape(*lead, x.shape[-1]).cast(real_of(dtype))
+    x, lead = _triangle("eigvalsh", A, UPLO)
+    return _parts(_packed(x, 0))[0].reshape(*lead, x.shape[-1])
 
 
-def triangle_of(name: str, A: Any, UPLO: Any) -> tuple[Var, Any, Shape]:
-    """A as a batch whose lower triangle counts, in the dtype that is computed with; the dtype of A; its batch."""
+def _triangle(name: str, A: Any, UPLO: Any) -> tuple[Var, Shape]:
+    """A as a batch (batch, n, n) whose lower triangle counts, and the lengths that were put together."""
     v = matrices(name, A)
     lower = choice(name, "UPLO", UPLO.upper() if isinstance(UPLO, str) else UPLO, ("L", "U")) == "L"
-    x, lead = batch_of(widened(v if lower else adjoint_of(v)))
-    return x, v.dtype, lead
+    return batch_of(v if lower else adjoint_of(v))
 
 
 def _packed(x: Var, many: int) -> Var:
     """(batch, 2 + many, n): the eigenvalues, a row of zeros, and all n eigenvectors in rows, or none of them."""
-    b, n, _ = x.shape
-    form = {"shape": (b, 2 + many, n), "dtype": x.dtype, "span": b}
-    return IMPLICIT_QL(x, TRIDIAGONAL(x, **form), **form)
+    n = x.shape[1]
+    return of_batch(IMPLICIT_QL, (x, of_batch(TRIDIAGONAL, x, 2 + many, n)), 2 + many, n)
 
 
 def _parts(packed: Var) -> tuple[Var, Var]:

@@ -89,9 +89,10 @@ def by_dtype(name: str, text: str, gradient: Sequence[Rule | None] = (), weight:
     return op
 
 
-def of_batch(op: Callable[..., Var], x: Var, *shape: int) -> Var:
-    """What a kernel answers for each matrix of a batch: an array of `shape`, with the dtype of x."""
-    return op(x, shape=(len(x), *shape), dtype=x.dtype, span=len(x))
+def of_batch(op: Callable[..., Var], given: Var | tuple[Var, ...], *shape: int) -> Var:
+    """What a kernel answers for each matrix of one batch or several: an array of `shape`, in the dtype of the first."""
+    x, *others = given if isinstance(given, tuple) else (given,)
+    return op(x, *others, shape=(len(x), *shape), dtype=x.dtype, span=len(x))
 
 
 def kept(x: Var) -> Var:
@@ -110,6 +111,7 @@ def halves(function: Function) -> Function:
 
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:
+        args = tuple(as_var(v) if isinstance(v, np.ndarray) else v for v in args)
         found = {v.dtype for v in (*args, *named.values()) if isinstance(v, Var) and v.dtype.kind in "fc"}
         if not any(dtype.is_half for dtype in found):
             return function(*args, **named)

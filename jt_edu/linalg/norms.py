@@ -119,9 +119,11 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
 
 
 def cond(A: Any, p: Any = None) -> Var:
-    """The condition number: how many times larger an error of B can be in the X of A X = B; inf of a singular matrix.
+    """The condition number: how many times larger an error of B can be in the X of A X = B.
 
         cond(A) = |A| * |A^-1|, with the norm p
+
+    It is inf where a matrix is singular; of zeros alone, with p None, 2 or -2, it is 0 / 0, so nan, as in PyTorch.
 
     Args:
         A: (..., n, n); with p None, 2 or -2 also (..., m, n).

@@ -62,7 +62,8 @@ _BLOCK = """
             minus_{side}(t, w, u)
             minus_ab(v, u, rest)
 """
-_REFLECTIONS = """
+_REFLECTIONS = (
+    """
 from jt_edu.backends.mathlib.minus_product import minus_ab, minus_ahb
 def kernel(lo, hi, x, out):
     m, n, steps = x.shape[1], x.shape[2], min(x.shape[1], x.shape[2])
@@ -110,11 +111,14 @@ def kernel(lo, hi, x, out):
             low, high = m + 1 + b, m + 1 + 2 * b
             v, t, s = f[k:m, n : n + b], f[m + 1 : low, n : n + b], f[low:high, n : n + b]
             w, u, rest = f[m + 1 : low, end:n], f[low:high, end:n], f[k:m, end:n]
-""" + _BLOCK.replace("{side}", "ahb") + """
+"""
+    + _BLOCK.replace("{side}", "ahb")
+    + """
         for i in range(steps):
             for j in range(i, n):
                 f[i, j] /= scale
 """
+)
 _PRODUCT = """
 from jt_edu.backends.mathlib.minus_product import minus_ab, minus_ahb
 def kernel(lo, hi, x, a, out):
@@ -193,8 +197,8 @@ def qr(A: Any, mode: str = "reduced") -> QR:
 
 def _both(x: Var, wide: int) -> Var:
     """[Q | R] of a batch, and below and to the right what was needed meanwhile; `wide` columns of Q."""
-    batch, m, n = x.shape
+    _, m, n = x.shape
     b = min(m, n, MOST)
     work = b if n > b else 0  # one panel has no columns beside it
     reflected = of_batch(REFLECTED, x.detach(), m + 1 + 2 * work, n + work)
-    return PRODUCT(reflected, x, shape=(batch, m + 2 * b, wide + n + b), dtype=x.dtype, span=batch)
+    return of_batch(PRODUCT, (reflected, x), m + 2 * b, wide + n + b)

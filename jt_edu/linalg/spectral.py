@@ -19,7 +19,7 @@ from jt_edu.variable.var import Var, as_var
 
 
 def tolerance(A: Var, size: Var, atol: Any, rtol: Any) -> Var:
-    """Up to where the singular values `size` of A count as 0, (..., 1): the larger of atol and rtol * (the largest one).
+    """Up to where the singular values `size` of A count as 0, (..., 1): the larger of atol and rtol * (the largest).
 
     Where `atol` is not above 0, `rtol` is by default max(m, n) * eps, and 0 elsewhere.
 

@@ -128,17 +128,17 @@ def kernel(lo, hi, x, out):
     n, height = x.shape[2], x.shape[1] - x.shape[2] - 2
     eps = np.finfo(np.float64).eps
     for b in range(lo, hi):
-        none = 1e-290
+        negligible = 1e-290
         for i in range(x.shape[1]):
             for j in range(n):
                 out[b, i, j] = x[b, i, j]
-                none = max(none, eps * eps * abs(x[b, i, j]) if 2 <= i < 2 + n else 0.0)
+                negligible = max(negligible, eps * eps * abs(x[b, i, j]) if 2 <= i < 2 + n else 0.0)
         t, q = out[b, 2 : 2 + n], out[b, 2 + n :]
         last, trial = n - 1, 0
         while last > 0:
             first = last
             while first > 0:
-                if abs(t[first, first - 1]) <= eps * (abs(t[first, first]) + abs(t[first - 1, first - 1])) + none:
+                if abs(t[first, first - 1]) <= eps * (abs(t[first, first]) + abs(t[first - 1, first - 1])) + negligible:
                     t[first, first - 1] = 0
                     break
                 first -= 1
@@ -158,7 +158,7 @@ def kernel(lo, hi, x, out):
             u = one * one + t[first, first + 1] * two - trace * one + determinant
             v = two * (one + three - trace)
             w = two * t[first + 2, first + 1]
-            for k in range(first, last):  # what sticks out below the diagonal is moved down, by three rows at a time
+            for k in range(first, last):  # what sticks out below the diagonal (the bulge) is moved down
                 end = min(k + 2, last)
                 if k > first:
                     u, v, w = t[k, k - 1], t[k + 1, k - 1], t[end, k - 1]

@@ -44,7 +44,7 @@ def kernel(lo, hi, x, out):
     work = scratch(n * n, {dtype}).reshape(n, n)
     spare = scratch(4 * n, {dtype}).reshape(4, n)
     betas = scratch(n, {real})
-    # below it squares are not numbers any more, so it counts as 0
+    # the square of a smaller number is 0 or has lost digits, so such numbers count as 0
     small = math.sqrt(np.finfo({real}).tiny / np.finfo({real}).eps)
     edges = spare[3]
     for b in range(lo, hi):
@@ -133,7 +133,7 @@ ROTATIONS = """
 def kernel(lo, hi, matrix, x, out):
     n, height = x.shape[2], x.shape[1] - 2
     d, e = scratch(n, np.float64), scratch(n, np.float64)
-    eps, none = np.finfo({real}).eps, 1e-140
+    eps, negligible = np.finfo({real}).eps, 1e-140
     for b in range(lo, hi):
         for j in range(n):
             d[j], e[j] = x[b, 0, j].real, x[b, 1, j].real
@@ -147,7 +147,7 @@ def kernel(lo, hi, matrix, x, out):
         for first in range(n):
             for trial in range(60):
                 last = first
-                while last < n - 1 and abs(e[last]) > eps * (abs(d[last]) + abs(d[last + 1])) + none:
+                while last < n - 1 and abs(e[last]) > eps * (abs(d[last]) + abs(d[last + 1])) + negligible:
                     last += 1
                 if last == first:
                     break
@@ -160,7 +160,7 @@ def kernel(lo, hi, matrix, x, out):
                     f, h = s * e[i], c * e[i]
                     r = math.sqrt(f * f + g * g)
                     e[i + 1] = r
-                    if r < none:
+                    if r < negligible:
                         break
                     s, c = f / r, g / r
                     g = d[i + 1] - p
@@ -175,7 +175,7 @@ def kernel(lo, hi, matrix, x, out):
                             one, two = above[j], below[j]
                             below[j] = sin * one + cos * two
                             above[j] = cos * one - sin * two
-                if r < none:  # it fell apart there
+                if r < negligible:  # e[i + 1] is 0: the matrix falls into two
                     d[i + 1] -= p
                     e[last] = e[i + 1] = 0
                     continue

@@ -66,8 +66,8 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
         rcond: singular values up to this part of the largest one count as 0; by default max(m, n) * eps. With it,
             singular values are looked at.
         driver: "gels" is QR, for columns (of a wide A: rows) that do not depend on each other. "gelsd", "gelss" and
-            "gelsy" look at singular values, and take any A. By default QR, if there is no `rcond`. As in PyTorch, the
-            first tells no rank, and the last nothing else.
+            "gelsy" look at singular values, and take any A. By default QR, if there is no `rcond`. As in PyTorch,
+            "gels" tells no rank, and "gelsy" neither residuals nor singular values.
 
     Raises:
         LinAlgError: one of the matrices has columns that depend on each other, and QR was asked.

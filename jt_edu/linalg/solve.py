@@ -31,14 +31,14 @@ __all__ = ["inv", "inv_ex", "solve", "solve_ex", "tensorinv", "tensorsolve"]
 
 
 class SolveEx(NamedTuple):
-    """X (not finite where there is none), and for each matrix 0, or the number, from 1, of its first pivot that is 0."""
+    """X (not finite where there is none), and for each matrix 0, or the number, from 1, of its first zero pivot."""
 
     result: Var
     info: Var
 
 
 class InvEx(NamedTuple):
-    """The inverse, not finite where there is none; and for each matrix 0, or the number, from 1, of its first zero pivot."""
+    """The inverse (not finite where there is none), and for each matrix 0, or the number (from 1) of its zero pivot."""
 
     inverse: Var
     info: Var
@@ -155,7 +155,7 @@ def _noted(name: str, x: Var, r: int) -> tuple[Var, Var]:
 
 @halves
 def inv(A: Any) -> Var:
-    """The inverse: the matrix whose product with A is the identity. To solve equations, `solve` is faster and closer.
+    """The inverse: the matrix whose product with A is the identity. To solve equations, `solve` is more exact.
 
     Args:
         A: (..., n, n).

@@ -47,7 +47,7 @@ def kernel(lo, hi, x, out):
     vectors = out.shape[1] > 2 * n
     start = 2 * n + n * n if vectors else 2 * n
     height = (out.shape[1] - start) // max(m, 1)
-    # below it squares are not numbers any more, so it counts as 0
+    # the square of a smaller number is 0 or has lost digits, so such numbers count as 0
     small = math.sqrt(np.finfo({real}).tiny / np.finfo({real}).eps)
     work, u = scratch(m * n, {dtype}).reshape(m, n), scratch(m, {dtype})
     w, sums = scratch(n, {dtype}), scratch(n, {dtype})
@@ -161,7 +161,7 @@ def kernel(lo, hi, x, bidiagonal, out):
     m, n, length = x.shape[1], x.shape[2], out.shape[1]
     start = 2 * n + n * n if length > 2 * n else 2 * n
     d, e = scratch(n, np.float64), scratch(n, np.float64)
-    eps, none = np.finfo({real}).eps, 1e-140
+    eps, negligible = np.finfo({real}).eps, 1e-140
     for b in range(lo, hi):
         found, wanted = bidiagonal[b], out[b]
         for j in range(length):
@@ -176,7 +176,7 @@ def kernel(lo, hi, x, bidiagonal, out):
         last, trial = n - 1, 0
         while last >= 0:
             first, shift = last, 1.0
-            while first > 0 and abs(e[first - 1]) > eps * (abs(d[first - 1]) + abs(d[first])) + none:
+            while first > 0 and abs(e[first - 1]) > eps * (abs(d[first - 1]) + abs(d[first])) + negligible:
                 first -= 1
             if first == last:
                 last, trial = last - 1, 0
@@ -185,7 +185,7 @@ def kernel(lo, hi, x, bidiagonal, out):
             if trial > 60:
                 raise LinAlgError("singular values are found step by step", "no end after 60 steps for one of them")
             for i in range(first, last + 1):
-                if abs(d[i]) < none:  # 0 is a singular value, so it is the shift
+                if abs(d[i]) < negligible:  # 0 is a singular value, so it is the shift
                     d[i] = shift = 0.0
             # else the shift is the smaller singular value of the last two rows
             f, g, h = abs(d[last - 1]), e[last - 1], abs(d[last])
@@ -197,7 +197,7 @@ def kernel(lo, hi, x, bidiagonal, out):
             for i in range(first, last):
                 for side in range(2):
                     r = math.sqrt(f * f + g * g)
-                    c, s = (f / r, g / r) if r > none else (1.0, 0.0)
+                    c, s = (f / r, g / r) if r > negligible else (1.0, 0.0)
                     if side == 0:
                         if i > first:
                             e[i - 1] = r
@@ -320,7 +320,7 @@ def _tall(name: str, A: Any) -> tuple[Var, bool, Shape]:
 
 
 def _packed(x: Var, many: int | None) -> Var:
-    """S, n numbers of no use, V^H (n, n), and `many` rows of U^T, one after the other; with None only the first two."""
+    """S, n numbers for kernels only, V^H (n, n), `many` rows of U^T, one after the other; None: only the first two."""
     _, m, n = x.shape
     length = 2 * n + (0 if many is None else n * n + many * m)
     return of_batch(GOLUB_KAHAN, (x, of_batch(BIDIAGONAL, x, length)), length)

@@ -87,15 +87,15 @@ def _operator(dtype: DType, found: Plan, sign: int, scale: float) -> Callable[..
 
 @lru_cache(maxsize=256)
 def _tables(found: Plan, dtype: DType, sign: int, scale: float) -> tuple[Numbers, Numbers]:
-    """What the kernel is told: radices and where its waves begin; and the scale, and the waves as pairs of floats.
+    """Two tables for the kernel: radices and places; and the scale, then the twiddles as pairs of floats.
 
-    columns    waves of the stages, one after the other
+    columns    twiddles of the stages, one after the other
     rows       the same
-    waves      for each row i of the matrix  w[i * lane] for 16 lanes: real parts, then imaginary ones
+    twiddles   for each row i of the matrix  w[i * lane] for 16 lanes: real parts, then imaginary ones
     corners    w[i * j] for every 16th column j, and each row i
     """
     n1, n2 = math.prod(found.columns), math.prod(found.rows)
-    parts = [np.array([scale]), _stage_waves(found.columns), _stage_waves(found.rows)]
+    parts = [np.array([scale]), _stage_twiddles(found.columns), _stage_twiddles(found.rows)]
     if n1 > 1:
         i = np.arange(n1)
         lanes, corners = (roots(found.n, np.outer(*jk)) for jk in ((i, np.arange(16)), (np.arange(0, n2, 16), i)))
@@ -107,8 +107,8 @@ def _tables(found: Plan, dtype: DType, sign: int, scale: float) -> tuple[Numbers
     return layout, np.concatenate(parts).astype("float32" if dtype is complex64 else "float64")
 
 
-def _stage_waves(radices: tuple[int, ...]) -> Numbers:
-    """For each stage and each p, the waves that r - 1 numbers are weighed by."""
+def _stage_twiddles(radices: tuple[int, ...]) -> Numbers:
+    """For each stage and each p, what r - 1 numbers are multiplied by."""
     m, parts = math.prod(radices), [np.zeros(0)]
     for r in radices:
         m //= r

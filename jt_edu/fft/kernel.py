@@ -2,21 +2,22 @@
 
     y[k] = scale * sum over j of  x[j] * exp(-2 pi i j k / n)         along the middle axis of (outer, n, inner)
 
-**Stages** (Stockham). n = r * m: the sum over j = m k + p is m sums of r numbers, then waves, then r sums of m numbers.
-A stage does the first for all, and writes what it finds where the next one wants it, so that nobody sorts:
+**Stages** (Stockham). n = r * m: the sum over j = m k + p is m sums of r numbers, then a product of each with a root of
+unity (a *twiddle*, w ** (p * k) with w = exp(-2 pi i / (r m))), then r sums of m numbers. A stage does the first two
+for all, and writes what it finds where the next one wants it, so that nobody sorts:
 
     for p in range(m):                      s: numbers done, m: numbers left
         for q in range(s):
             x[q + s * (p + m * k)]   k = 0 ... r - 1       s * m apart
-            y[q + s * (r * p + k)]   waves ** (p * k)      s apart
+            y[q + s * (r * p + k)]   times w ** (p * k)      s apart
 
 Every number of this picture is as many numbers as a register holds, a *lane* for each of as many transforms:
 
     inner > 1       lanes are neighbours beside the axis, and nothing moves
     n1 == 1         lanes are rows, up to 16 at once; blocks are turned on their side, before and after
     n = n1 * n2     a row that is too long for the cache is a matrix (Bailey's four steps): its columns, in lanes; then
-                    waves ** (row * column); then its rows, turned on their side, so that what is written lies side by
-                    side again
+                    twiddles w ** (row * column); then its rows, turned on their side, so that what is written lies
+                    side by side again
 
 The way back is the way there with real and imaginary parts exchanged: `swap`.
 
@@ -62,7 +63,7 @@ def turn_both(z, source, target):
 def read_turned(x, begin, wide, z, a, b, tile, matrix, layout, table, swap):
     """Write rows of x to columns of the matrix; rows of one transform are transformed across before, and weighed."""
     lane, step = lanes(z), 2 * lanes(z)
-    n1, n2, columns, waves, corners = layout[2, 0], layout[2, 1], layout[2, 2], layout[2, 4], layout[2, 5]
+    n1, n2, columns, twiddles, corners = layout[2, 0], layout[2, 1], layout[2, 2], layout[2, 4], layout[2, 5]
     deep = (n2 + lane - 1) // lane * lane * step
     for j in range(0, n2, lane):
         for i in range(wide):
@@ -73,7 +74,7 @@ def read_turned(x, begin, wide, z, a, b, tile, matrix, layout, table, swap):
             if n1 > 1:
                 block = tile
                 for i in range(k, min(k + lane, n1)):  # w[row * column] = w[row * (column % 16)] * w[row * the rest]
-                    each, corner = waves + 32 * i + j % 16, corners + 2 * (j // 16 * n1 + i)
+                    each, corner = twiddles + 32 * i + j % 16, corners + 2 * (j // 16 * n1 + i)
                     weigh(z, source + i * step, tile + (i - k) * step, table, each, corner)
             turn_both(z, block, matrix + k // lane * deep + j * step)
 
@@ -82,10 +83,8 @@ def read_turned(x, begin, wide, z, a, b, tile, matrix, layout, table, swap):
 def transforms(x, begin, wide, inner, z, a, b, tile, matrix, layout, table, swap, out):
     """One transform of two lengths, or `wide` of one."""
     lane, step, n1, n2, rows = lanes(z), 2 * lanes(z), layout[2, 0], layout[2, 1], layout[2, 3]
-    deep, far = (
-        (n2 + lane - 1) // lane * lane * step,
-        max(n1, inner),
-    )  # far: from one number that is written to the next
+    deep = (n2 + lane - 1) // lane * lane * step
+    far = max(n1, inner)  # from one number that is written to the next
     if inner == 1:
         read_turned(x, begin, wide, z, a, b, tile, matrix, layout, table, swap)
     for k in range(0, wide, lane):

@@ -1,7 +1,7 @@
 """Plans: in which steps is a transform of n numbers done?
 
-    n = 8 * 8 * 4 * 4      factors up to 13: stages, each of which does a factor for all numbers
-    n = 32 * 32            a long one: columns, waves, rows, each of them in stages
+    n = 8 * 8 * 4 * 4      factors up to 13: stages, each of which does one factor for all numbers
+    n = 32 * 32            a long one: columns, then twiddles, then rows; columns and rows in stages
     n = 1009               a large prime factor: a convolution with a chirp (Bluestein), which is three transforms of a
                            length that has small factors only
 
@@ -38,9 +38,9 @@ class Plan:
 
     Example:
         >>> plan(1000)
-        1000 = 25 x 40: columns in stages of 5, 5; waves; rows in stages of 8, 5
+        1000 = 25 x 40: columns in stages of 5, 5; twiddles; rows in stages of 8, 5
         >>> plan(1009)
-        1009: a convolution with a chirp, by 2048 = 32 x 64: columns in stages of 8, 4; waves; rows in stages of 8, 8
+        1009: a convolution with a chirp, by 2048 = 32 x 64: columns in stages of 8, 4; twiddles; rows in stages of 8, 8
     """
 
     n: int
@@ -54,7 +54,7 @@ class Plan:
         columns, rows = (", ".join(map(str, radices)) for radices in (self.columns, self.rows))
         if self.columns:
             shape = f"{math.prod(self.columns)} x {math.prod(self.rows)}"
-            return f"{self.n} = {shape}: columns in stages of {columns}; waves; rows in stages of {rows}"
+            return f"{self.n} = {shape}: columns in stages of {columns}; twiddles; rows in stages of {rows}"
         return f"{self.n}: stages of {rows}" if rows else f"{self.n}: nothing to do"
 
     @property
@@ -114,7 +114,7 @@ class Plan:
 
 
 def _weights(r: int, m: int) -> Numbers:
-    """w[j, k, p]: what number k of a group gives to number j of it, with the wave that follows."""
+    """w[j, k, p]: what number k of a group gives to number j of it, with the twiddle that follows."""
     j, k, p = np.ogrid[:r, :r, :m]
     return roots(r, j * k) * roots(r * m, j * p)
 
@@ -137,7 +137,7 @@ def plan(n: Any, batch: Any = 1, radices: tuple[int, ...] | None = None) -> Plan
     n, batch = whole("plan", "n", n, 1), whole("plan", "batch", batch, 1)
     if radices is None:
         return steps(n, n > (LONG if batch >= 16 else SHORT))
-    if math.prod(radices) != n:
+    if math.prod(radices) != n or any(not isinstance(r, int) or r < 1 for r in radices):
         raise ArgumentError(f"the product of the radices is n, {n}", f"radices={radices}", str(_radices(n) or (n,)))
     return Plan(n, (), tuple(radices), None)
 
@@ -148,7 +148,7 @@ def steps(n: int, split: bool) -> Plan:
 
     Example:
         >>> steps(36, split=True)
-        36 = 6 x 6: columns in stages of 2, 3; waves; rows in stages of 2, 3
+        36 = 6 x 6: columns in stages of 2, 3; twiddles; rows in stages of 2, 3
     """
     radices = _radices(n)
     if radices is None:

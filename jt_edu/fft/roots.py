@@ -1,4 +1,4 @@
-r"""Roots: where does each wave point?  w = exp(-2 pi i / n), and its powers, to the last digit.
+r"""Roots of unity: w = exp(-2 pi i / n), and its powers, to the last digit.
 
         pi/2
      2  |  1
@@ -35,6 +35,6 @@ def roots(n: int, powers: Any) -> Numbers:
     return found
 
 
-def floats(waves: Numbers) -> Numbers:
+def floats(z: Numbers) -> Numbers:
     """Complex numbers as real parts and imaginary parts by turns."""
-    return np.ascontiguousarray(waves).view(np.float64).ravel()
+    return np.ascontiguousarray(z).view(np.float64).ravel()

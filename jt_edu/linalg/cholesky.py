@@ -113,12 +113,12 @@ def cholesky(A: Any, *, upper: bool = False) -> Var:
 
 @halves
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> CholeskyEx:
-    """The same as `cholesky`, without an error: `info` is 0, or says at which row (from 1) it failed.
+    """The same as `cholesky`, without an error: `info` is 0, or the row (from 1) where it failed; L is nan from there.
 
     Args:
         A: (..., n, n).
         upper: True returns L^H instead, and reads the upper half of A.
-        check_errors: True raises the error after all.
+        check_errors: True raises the error of `cholesky` after all, when the numbers of the factor are asked for.
 
     Example:
         >>> cholesky_ex(array([[4.0, 2.0], [2.0, -5.0]])).info.item()

@@ -38,11 +38,9 @@ def kernel(lo, hi, lu, x, out):
         a, sign, total = lu[matrix], {dtype}(1), {real}(0)
         for i in range(n):
             size = abs(a[i, i])
-            total += math.log(size) if size > 0 else -np.inf
-            if size > 0:
-                sign *= a[i, i] / size if a[n, i] == i else -a[i, i] / size
-            else:
-                sign *= size
+            total += -np.inf if size == 0 else math.log(size)
+            own = a[i, i] / size if size != 0 else a[i, i]
+            sign *= own if a[n, i] == i else -own
         out[matrix, 0] = sign
         out[matrix, 1] = total
 """
@@ -97,7 +95,7 @@ def det(A: Any) -> Var:
         -4.0
     """
     x, lead = batch_of(matrices("det", A))
-    return DET(factored(x).detach(), x, shape=(len(x),), dtype=x.dtype, span=len(x)).reshape(lead)
+    return of_batch(DET, (factored(x).detach(), x)).reshape(lead)
 
 
 @halves
@@ -114,7 +112,7 @@ def slogdet(A: Any) -> SignLogDet:
         SignLogDet(sign=jt.Var(-1., dtype=float32), logabsdet=jt.Var(0., dtype=float32))
     """
     x, lead = batch_of(matrices("slogdet", A))
-    both = kept(LOG(factored(x).detach(), x, shape=(len(x), 2), dtype=x.dtype, span=len(x)))
+    both = kept(of_batch(LOG, (factored(x).detach(), x), 2))
     size = real(both[:, 1])
     return SignLogDet(both[:, 0].reshape(lead), size.reshape(lead))
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from jt_edu.base.dtypes import DType, complex64, complex128, float64
 from jt_edu.ir.node import Shape
 from jt_edu.ir.scalar_ops import REAL
-from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, kept, matrices
+from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, kept, matrices, of_batch
 from jt_edu.linalg.solve import solve
 from jt_edu.linalg.spectral import quotient
 from jt_edu.ops.create import eye
@@ -56,7 +56,7 @@ def kernel(lo, hi, x, out):
                 wrong += size - size
         if wrong != 0:
             raise LinAlgError("eigenvalues are those of finite numbers", "inf or nan in a matrix")
-        scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000))  # exact: the largest number becomes about 1
+        scale = math.ldexp(1.0, min(-math.frexp(largest)[1], {limit}))  # exact: the largest number becomes about 1
         for i in range(n):
             balance[i], scales[i] = 1, scale
             for j in range(n):
@@ -78,7 +78,7 @@ def kernel(lo, hi, x, out):
                 while below > beside * 2:
                     factor, below, beside = factor / 2, below / 2, beside * 2
                 if below + beside < 0.95 * total:
-                    better = True  # powers of two that make rows and columns alike, so that small numbers are not lost
+                    better = True
                     balance[i] *= factor
                     for j in range(n):
                         t[i, j] /= factor
@@ -128,17 +128,17 @@ def kernel(lo, hi, x, out):
     n, height = x.shape[2], x.shape[1] - x.shape[2] - 2
     eps = np.finfo(np.float64).eps
     for b in range(lo, hi):
-        none = 1e-290
+        negligible = 1e-290
         for i in range(x.shape[1]):
             for j in range(n):
                 out[b, i, j] = x[b, i, j]
-                none = max(none, eps * eps * abs(x[b, i, j]) if 2 <= i < 2 + n else 0.0)
+                negligible = max(negligible, eps * eps * abs(x[b, i, j]) if 2 <= i < 2 + n else 0.0)
         t, q = out[b, 2 : 2 + n], out[b, 2 + n :]
         last, trial = n - 1, 0
         while last > 0:
             first = last
             while first > 0:
-                if abs(t[first, first - 1]) <= eps * (abs(t[first, first]) + abs(t[first - 1, first - 1])) + none:
+                if abs(t[first, first - 1]) <= eps * (abs(t[first, first]) + abs(t[first - 1, first - 1])) + negligible:
                     t[first, first - 1] = 0
                     break
                 first -= 1
@@ -158,7 +158,7 @@ def kernel(lo, hi, x, out):
             u = one * one + t[first, first + 1] * two - trace * one + determinant
             v = two * (one + three - trace)
             w = two * t[first + 2, first + 1]
-            for k in range(first, last):  # what sticks out below the diagonal is moved down, by three rows at a time
+            for k in range(first, last):  # what sticks out below the diagonal (the bulge) is moved down
                 end = min(k + 2, last)
                 if k > first:
                     u, v, w = t[k, k - 1], t[k + 1, k - 1], t[end, k - 1]
@@ -341,8 +341,8 @@ def _wide(name: str, A: Any) -> tuple[Var, DType, Shape]:
 def _packed(x: Var, many: int) -> Var:
     """(batch, 1 + many, n): the eigenvalues, and all n eigenvectors in rows, or none of them."""
     b, n, _ = x.shape
-    form = {"shape": (b, 2 + n + many, n), "dtype": x.dtype, "span": b}
-    schur = FRANCIS(HESSENBERG(x, **form), **form).cast(complex128)
+    shape = (2 + n + many, n)
+    schur = of_batch(FRANCIS, of_batch(HESSENBERG, x, *shape), *shape).cast(complex128)
     return EIGENVECTORS(x, schur, shape=(b, 1 + many, n), dtype=complex128, span=b)
 
 

@@ -19,13 +19,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jt_edu.base.dtypes import real_of
 from jt_edu.ir.node import Shape
 from jt_edu.ir.scalar_ops import REAL
-from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, kept, matrices
+from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.linalg.spectral import quotient, skew
 from jt_edu.ops.arguments import choice
-from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.transpose import matrix_transpose
 from jt_edu.variable.var import Var
@@ -46,7 +44,7 @@ def kernel(lo, hi, x, out):
     work = scratch(n * n, {dtype}).reshape(n, n)
     spare = scratch(4 * n, {dtype}).reshape(4, n)
     betas = scratch(n, {real})
-    # below it squares are not numbers any more, so it counts as 0
+    # the square of a smaller number is 0 or has lost digits, so such numbers count as 0
     small = math.sqrt(np.finfo({real}).tiny / np.finfo({real}).eps)
     edges = spare[3]
     for b in range(lo, hi):
@@ -58,7 +56,7 @@ def kernel(lo, hi, x, out):
                 wrong += size - size
         if wrong != 0:
             raise LinAlgError("eigenvalues are those of finite numbers", "inf or nan in a matrix")
-        scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000))  # exact: the largest number becomes about 1
+        scale = math.ldexp(1.0, min(-math.frexp(largest)[1], {limit}))  # exact: the largest number becomes about 1
         for i in range(n):
             for j in range(i):
                 value = {dtype}(x[b, i, j] * scale)
@@ -135,7 +133,7 @@ ROTATIONS = """
 def kernel(lo, hi, matrix, x, out):
     n, height = x.shape[2], x.shape[1] - 2
     d, e = scratch(n, np.float64), scratch(n, np.float64)
-    eps, none = np.finfo({real}).eps, 1e-140
+    eps, negligible = np.finfo({real}).eps, 1e-140
     for b in range(lo, hi):
         for j in range(n):
             d[j], e[j] = x[b, 0, j].real, x[b, 1, j].real
@@ -149,7 +147,7 @@ def kernel(lo, hi, matrix, x, out):
         for first in range(n):
             for trial in range(60):
                 last = first
-                while last < n - 1 and abs(e[last]) > eps * (abs(d[last]) + abs(d[last + 1])) + none:
+                while last < n - 1 and abs(e[last]) > eps * (abs(d[last]) + abs(d[last + 1])) + negligible:
                     last += 1
                 if last == first:
                     break
@@ -162,7 +160,7 @@ def kernel(lo, hi, matrix, x, out):
                     f, h = s * e[i], c * e[i]
                     r = math.sqrt(f * f + g * g)
                     e[i + 1] = r
-                    if r < none:
+                    if r < negligible:
                         break
                     s, c = f / r, g / r
                     g = d[i + 1] - p
@@ -177,7 +175,7 @@ def kernel(lo, hi, matrix, x, out):
                             one, two = above[j], below[j]
                             below[j] = sin * one + cos * two
                             above[j] = cos * one - sin * two
-                if r < none:  # it fell apart there
+                if r < negligible:  # e[i + 1] is 0: the matrix falls into two
                     d[i + 1] -= p
                     e[last] = e[i + 1] = 0
                     continue
@@ -214,6 +212,7 @@ TRIDIAGONAL = by_dtype("tridiagonal", RAISES + REFLECTIONS)
 IMPLICIT_QL = by_dtype("implicit_ql", RAISES + ROTATIONS, (_of_eigh, None))
 
 
+@halves
 def eigh(A: Any, UPLO: str = "L") -> EighResult:
     """Eigenvalues and eigenvectors of a symmetric or Hermitian matrix.
 
@@ -239,12 +238,13 @@ def eigh(A: Any, UPLO: str = "L") -> EighResult:
         (array([1., 3.], dtype=float32), array([[2., 1.],
                [1., 2.]], dtype=float32))
     """
-    x, dtype, lead = triangle_of("eigh", A, UPLO)
-    w, v = _parts(kept(_packed(x, x.shape[-1])))
+    x, lead = _triangle("eigh", A, UPLO)
     n = x.shape[-1]
-    return EighResult(w.reshape(*lead, n).cast(real_of(dtype)), v.reshape(*lead, n, n).cast(dtype))
+    w, v = _parts(kept(_packed(x, n)))
+    return EighResult(w.reshape(*lead, n), v.reshape(*lead, n, n))
 
 
+@halves
 def eigvalsh(A: Any, UPLO: str = "L") -> Var:
     """Eigenvalues of a symmetric or Hermitian matrix, rising. Their gradient is finite, also where some are equal.
 
@@ -260,23 +260,21 @@ def eigvalsh(A: Any, UPLO: str = "L") -> Var:
         >>> eigvalsh(array([[2.0, 1.0], [1.0, 2.0]])).numpy().round(5)
         array([1., 3.], dtype=float32)
     """
-    x, dtype, lead = triangle_of("eigvalsh", A, UPLO)
-    return _packed(x, 0)[:, 0].apply(REAL).reshape(*lead, x.shape[-1]).cast(real_of(dtype))
+    x, lead = _triangle("eigvalsh", A, UPLO)
+    return _parts(_packed(x, 0))[0].reshape(*lead, x.shape[-1])
 
 
-def triangle_of(name: str, A: Any, UPLO: Any) -> tuple[Var, Any, Shape]:
-    """A as a batch whose lower triangle counts, in the dtype that is computed with; the dtype of A; its batch."""
+def _triangle(name: str, A: Any, UPLO: Any) -> tuple[Var, Shape]:
+    """A as a batch (batch, n, n) whose lower triangle counts, and the lengths that were put together."""
     v = matrices(name, A)
     lower = choice(name, "UPLO", UPLO.upper() if isinstance(UPLO, str) else UPLO, ("L", "U")) == "L"
-    x, lead = batch_of(widened(v if lower else adjoint_of(v)))
-    return x, v.dtype, lead
+    return batch_of(v if lower else adjoint_of(v))
 
 
 def _packed(x: Var, many: int) -> Var:
     """(batch, 2 + many, n): the eigenvalues, a row of zeros, and all n eigenvectors in rows, or none of them."""
-    b, n, _ = x.shape
-    form = {"shape": (b, 2 + many, n), "dtype": x.dtype, "span": b}
-    return IMPLICIT_QL(x, TRIDIAGONAL(x, **form), **form)
+    n = x.shape[1]
+    return of_batch(IMPLICIT_QL, (x, of_batch(TRIDIAGONAL, x, 2 + many, n)), 2 + many, n)
 
 
 def _parts(packed: Var) -> tuple[Var, Var]:

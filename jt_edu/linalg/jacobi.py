@@ -42,7 +42,7 @@ def jacobi_rotations(A: Any) -> list[JacobiStep]:
 
     Raises:
         ShapeError: no square matrix, or one too large to look at.
-        LinAlgError: a matrix that is not symmetric, or not finite.
+        LinAlgError: a matrix that is not symmetric, not real, or not finite.
 
     Example:
         >>> (step,) = jacobi_rotations([[2.0, 1.0], [1.0, 2.0]])
@@ -51,12 +51,7 @@ def jacobi_rotations(A: Any) -> list[JacobiStep]:
 
     Source: Jacobi 1846; Golub and Van Loan, "Matrix Computations", 4th edition, 8.5.
     """
-    a = np.array(A, np.float64)
-    if a.ndim != 2 or a.shape[0] != a.shape[1] or len(a) > MOST:
-        raise ShapeError(f"jacobi_rotations takes a square matrix of at most {MOST} rows", f"shape {a.shape}")
-    if not np.isfinite(a).all() or not np.allclose(a, a.T):
-        raise LinAlgError("jacobi_rotations takes a symmetric matrix of finite numbers", "another one", "(A + A.T) / 2")
-    a, steps, before = (a + a.T) / 2, list[JacobiStep](), -1
+    a, steps, before = _symmetric(A), list[JacobiStep](), -1
     small = len(a) * np.finfo(np.float64).eps * np.abs(a).max(initial=0.0)
     while len(steps) > before:  # a round through all pairs that turns something
         before = len(steps)
@@ -68,6 +63,17 @@ def jacobi_rotations(A: Any) -> list[JacobiStep]:
                     a = _turned(a, p, q, angle)
                     steps.append(JacobiStep(p, q, angle, a))
     return steps
+
+
+def _symmetric(A: Any) -> np.ndarray[Any, Any]:
+    if np.iscomplexobj(given := np.asarray(A)):
+        raise LinAlgError("jacobi_rotations takes real numbers", f"dtype {given.dtype}", "jt.linalg.eigh")
+    a = np.array(given, np.float64)
+    if a.ndim != 2 or a.shape[0] != a.shape[1] or len(a) > MOST:
+        raise ShapeError(f"jacobi_rotations takes a square matrix of at most {MOST} rows", f"shape {a.shape}")
+    if not np.isfinite(a).all() or not np.allclose(a, a.T, atol=1e-8 * np.abs(a).max(initial=0)):
+        raise LinAlgError("jacobi_rotations takes a symmetric matrix of finite numbers", "another one", "(A + A.T) / 2")
+    return (a + a.T) / 2
 
 
 def _turned(a: np.ndarray[Any, Any], p: int, q: int, angle: float) -> np.ndarray[Any, Any]:

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from jt_edu.base.dtypes import real_of
 from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, halves, matrices, of_batch
 from jt_edu.linalg.qr import qr
+from jt_edu.linalg.spectral import tolerance
 from jt_edu.linalg.svd import svd
 from jt_edu.linalg.triangular import substituted
 from jt_edu.ops.arguments import choice, number
@@ -64,11 +63,11 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     Args:
         A: (..., m, n).
         B: (..., m, r), or vectors (..., m).
-        rcond: singular values that are smaller, as a part of the largest one, count as 0; by default as many units in
-            the last place as A has rows or columns. With it, singular values are looked at.
+        rcond: singular values up to this part of the largest one count as 0; by default max(m, n) * eps. With it,
+            singular values are looked at.
         driver: "gels" is QR, for columns (of a wide A: rows) that do not depend on each other. "gelsd", "gelss" and
-            "gelsy" look at singular values, and take any A. By default QR, if there is no `rcond`. As in PyTorch, the
-            first tells no rank, and the last nothing else.
+            "gelsy" look at singular values, and take any A. By default QR, if there is no `rcond`. As in PyTorch,
+            "gels" tells no rank, and "gelsy" neither residuals nor singular values.
 
     Raises:
         LinAlgError: one of the matrices has columns that depend on each other, and QR was asked.
@@ -113,7 +112,6 @@ def _by_qr(a: Var, b: Var) -> tuple[Var, Var, Var]:
 def _by_svd(a: Var, b: Var, rcond: Any) -> tuple[Var, Var, Var]:
     """X = V (1 / S) U^H B, without the singular values that are nearly 0."""
     u, s, vh = svd(a, full_matrices=False)
-    least = max(*a.shape[-2:]) * float(np.finfo(s.dtype).eps) if rcond is None else number("lstsq", "rcond", rcond)
-    kept = s > s[..., :1] * least
-    inverse = (1 / s.where_not(~kept, 1)).where_not(~kept, 0)
-    return matmul(adjoint_of(vh), inverse[..., None] * matmul(adjoint_of(u), b)), sum(kept.cast("int64"), -1), s
+    above = s > tolerance(a, s, None, None if rcond is None else number("lstsq", "rcond", rcond))
+    inverse = (1 / s.where_not(~above, 1)).keep_where(above)
+    return matmul(adjoint_of(vh), inverse[..., None] * matmul(adjoint_of(u), b)), sum(above.cast("int64"), -1), s

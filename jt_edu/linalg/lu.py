@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jt_edu.base.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.ir.builders import broadcast_shape
 from jt_edu.linalg.lu_kernel import FACTORS
 from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, halves, kept, matrices, of_batch
@@ -105,6 +105,7 @@ def _rows(x: Var, pivots: Var, back: int) -> Var:
 
 
 def _flat(pivots: Var) -> Var:
+    """(..., n) -> (batch, n)."""
     return batch_of(pivots[..., None, :])[0][:, 0]
 
 
@@ -168,12 +169,19 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
         left: False solves X A = B.
         adjoint: True solves A^H X = B, or X A^H = B.
 
+    Raises:
+        ShapeError: the pivots are not n whole numbers for each matrix.
+        LinAlgError: one of them names no row.
+
     Example:
         >>> lu_solve(*lu_factor(array([[1.0, 2.0], [4.0, 4.0]])), array([[3.0], [8.0]])).tolist()
         [[1.0], [1.0]]
     """
     both, b, rows = matrices("lu_solve", LU), matrices("lu_solve", B, square=False), as_var(pivots)
     first, turned = yes_or_no("lu_solve", "left", left), yes_or_no("lu_solve", "adjoint", adjoint)
+    if rows.shape[-1:] != both.shape[-1:] or rows.dtype.kind not in "iu":
+        found = f"pivots {rows.shape} of {rows.dtype} for LU {both.shape}"
+        raise ShapeError("lu_solve takes a whole number for each row: pivots (..., n)", found)
     if not first:
         return adjoint_of(lu_solve(both, rows, adjoint_of(b), adjoint=not turned))
     lead = broadcast_shape("lu_solve", both.shape[:-2], b.shape[:-2])

@@ -2,10 +2,14 @@
 
     (..., n, m)  ->  (batch, n, m)    a kernel goes through a batch; its pieces of work are whole matrices
 
-Such a kernel is text, one for each dtype, with `{dtype}` and `{real}` in place of NumPy's names, and `{eps}` for the
-distance from 1 to the next number. Where the answer has
-several parts (values and vectors, a factor and its row swaps), they lie side by side in one array, and are cut apart
-outside. A kernel that finds that there is no answer raises LinAlgError: the learner's line is added on the way.
+The text of such a kernel is filled in once for each dtype:
+
+    {dtype}   the dtype            {eps}     the distance from 1 to the next number
+    {real}    its real dtype       {limit}   the largest e for which 2^e * (the smallest normal number) is below 1
+
+Where the answer has several parts (values and vectors, a factor and its row exchanges), they lie side by side in one
+array, and are cut apart outside. A kernel that finds that there is no answer raises LinAlgError: the learner's line is
+added on the way.
 
 A system A X = B is one array [A | B], so that one gradient rule answers for both.
 """
@@ -71,7 +75,9 @@ def by_dtype(name: str, text: str, gradient: Sequence[Rule | None] = (), weight:
     @cache
     def made(dtype: DType) -> Callable[..., Var]:
         real = real_of(dtype)
-        words = {"dtype": f"np.{dtype}", "real": f"np.{real}", "eps": str(np.finfo(real).eps)}
+        about = np.finfo(real.storage)
+        limit = -math.frexp(about.tiny)[1]
+        words = {"dtype": f"np.{dtype}", "real": f"np.{real}", "eps": str(about.eps), "limit": str(limit)}
         filled = text
         for word, meaning in words.items():
             filled = filled.replace("{" + word + "}", meaning)
@@ -83,9 +89,10 @@ def by_dtype(name: str, text: str, gradient: Sequence[Rule | None] = (), weight:
     return op
 
 
-def of_batch(op: Callable[..., Var], x: Var, *shape: int) -> Var:
-    """What a kernel answers for each matrix of a batch: an array of `shape`, with the dtype of x."""
-    return op(x, shape=(len(x), *shape), dtype=x.dtype, span=len(x))
+def of_batch(op: Callable[..., Var], given: Var | tuple[Var, ...], *shape: int) -> Var:
+    """What a kernel answers for each matrix of one batch or several: an array of `shape`, in the dtype of the first."""
+    x, *others = given if isinstance(given, tuple) else (given,)
+    return op(x, *others, shape=(len(x), *shape), dtype=x.dtype, span=len(x))
 
 
 def kept(x: Var) -> Var:
@@ -95,7 +102,7 @@ def kept(x: Var) -> Var:
 
 
 def halves(function: Function) -> Function:
-    """Let a function compute halves as float32, and answer in halves.
+    """Let a function compute halves as float32, and answer in halves, where all its float inputs are of one half dtype.
 
     Example:
         >>> halves(lambda x: x.sum() + x.numel())(ones(3, dtype="float16")).dtype
@@ -104,12 +111,15 @@ def halves(function: Function) -> Function:
 
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:
-        first = args[0] if args else None
-        if not isinstance(first, Var) or not first.dtype.is_half:
+        args = tuple(as_var(v) if isinstance(v, np.ndarray) else v for v in args)
+        found = {v.dtype for v in (*args, *named.values()) if isinstance(v, Var) and v.dtype.kind in "fc"}
+        if not any(dtype.is_half for dtype in found):
             return function(*args, **named)
-        answer = function(*(widened(a) if isinstance(a, Var) else a for a in args), **named)
+        half = found.pop() if len(found) == 1 else float32  # two dtypes are promoted: float32 or more
+        wide = {word: widened(v) if isinstance(v, Var) else v for word, v in named.items()}
+        answer = function(*(widened(v) if isinstance(v, Var) else v for v in args), **wide)
         if isinstance(answer, Var):
-            return answer.cast(first.dtype)
-        return type(answer)(*(p.cast(first.dtype) if p.dtype == float32 else p for p in answer))
+            return answer.cast(half) if answer.dtype == float32 else answer
+        return type(answer)(*(p.cast(half) if p.dtype == float32 else p for p in answer))
 
     return call  # type: ignore[return-value]

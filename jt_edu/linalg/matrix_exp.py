@@ -32,14 +32,14 @@ def kernel(lo, hi, x, out):
     for matrix in range(lo, hi * (n > 0)):
         a, all = x[matrix], out[matrix]
         e, t, p1, p2, p3, p4 = all[:n], all[n:2*n], all[2*n:3*n], all[3*n:4*n], all[4*n:5*n], all[5*n:]
-        most, squarings, scale = a[0, 0].real * 0, 0, a[0, 0].real * 0 + 1
+        most, squarings, scale = {real}(0), 0, {real}(1)
         for i in range(n):
-            total = most * 0
+            total = {real}(0)
             for j in range(n):
                 total += abs(a[i, j])
-            if not total <= most:
+            if not total <= most:  # also nan
                 most = total
-        while most * scale > 0.8 and squarings < 2000:
+        while 0.8 < most * scale < np.inf:
             scale /= 2
             squarings += 1
         for i in range(n):

@@ -16,12 +16,12 @@ import numpy as np
 
 from jt_edu.base.dtypes import real_of
 from jt_edu.base.errors import ArgumentError, ShapeError
-from jt_edu.linalg.matrices import adjoint_of, halves, matrices
+from jt_edu.linalg.matrices import adjoint_of, matrices
 from jt_edu.linalg.solve import inv_ex
+from jt_edu.linalg.spectral import tolerance
 from jt_edu.linalg.svd import svdvals
 from jt_edu.ops import reduce
 from jt_edu.ops.arguments import choice, listed_axes, same_words, yes_or_no
-from jt_edu.ops.compare import maximum
 from jt_edu.ops.create import zeros
 from jt_edu.ops.diagonal import tril
 from jt_edu.ops.dtype_rules import as_floats
@@ -87,15 +87,10 @@ def matrix_norm(
     empty = any(a.shape[k] == 0 for k in axes) and order in (1, 2, math.inf)
     if choice("matrix_norm", "ord", order, ORDERS) not in ("nuc", 2, -2) or empty:
         return reduce.norm(a, ord="fro" if empty else order, dim=axes, keepdim=keep)
-    s = _singular_values(moveaxis(a, axes, (-2, -1)))
+    s = svdvals(moveaxis(a, axes, (-2, -1)))
     found = reduce.sum(s, -1) if order == "nuc" else reduce.max(s, -1) if order == 2 else reduce.min(s, -1)
     shape = [1 if k in axes else n for k, n in enumerate(a.shape)]
     return found.reshape(shape) if keep else found
-
-
-@halves
-def _singular_values(a: Var) -> Var:
-    return svdvals(a)
 
 
 @same_words
@@ -124,9 +119,11 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
 
 
 def cond(A: Any, p: Any = None) -> Var:
-    """The condition number: how many times larger an error of B can be in the X of A X = B; inf of a singular matrix.
+    """The condition number: how many times larger an error of B can be in the X of A X = B.
 
         cond(A) = |A| * |A^-1|, with the norm p
+
+    It is inf where a matrix is singular; of zeros alone, with p None, 2 or -2, it is 0 / 0, so nan, as in PyTorch.
 
     Args:
         A: (..., n, n); with p None, 2 or -2 also (..., m, n).
@@ -141,7 +138,7 @@ def cond(A: Any, p: Any = None) -> Var:
     if 0 in a.shape[-2:]:
         return zeros(a.shape[:-2], dtype=real_of(a.dtype))
     if spread:
-        s = _singular_values(a)
+        s = svdvals(a)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     inverse, info = inv_ex(a)
     return (matrix_norm(a, p) * matrix_norm(inverse, p)).where_not(info != 0, math.inf)
@@ -159,7 +156,7 @@ def matrix_rank(
         tol: another name of `atol`, as in NumPy.
         hermitian: each A is its own adjoint, and only its lower half is read.
         atol: by default 0; a number, or one for each matrix.
-        rtol: by default 0 if there is an `atol`, else as many units in the last place as A has rows or columns.
+        rtol: by default max(m, n) * eps, and 0 where `atol` is above 0.
 
     Example:
         >>> matrix_rank(array([[1.0, 2.0], [2.0, 4.0]])).item()
@@ -167,14 +164,8 @@ def matrix_rank(
     """
     own = yes_or_no("matrix_rank", "hermitian", hermitian)
     a = matrices("matrix_rank", A, square=own)
-    s = _singular_values(tril(a) + adjoint_of(tril(a, -1)) if own else a).detach()
+    s = svdvals(tril(a) + adjoint_of(tril(a, -1)) if own else a).detach()
     if tol is not None and atol is not None:
         raise ArgumentError("matrix_rank takes tol or atol", f"tol={tol}, atol={atol}", "one of them")
-    least = atol if tol is None else tol
-    if rtol is None:
-        rtol = max(a.shape[-2:]) * float(np.finfo(s.dtype).eps) if least is None else 0.0
-    if 0 in a.shape[-2:]:
-        return reduce.sum(s.cast("int64"), -1)
-    part, whole = as_var(rtol, s.dtype), as_var(0.0 if least is None else least, s.dtype)
-    above = maximum(part * s[..., 0], whole)
-    return reduce.sum((s > above[..., None]).cast("int64"), -1)
+    above = s > tolerance(a, s, atol if tol is None else tol, rtol)
+    return reduce.sum(above.cast("int64"), -1)

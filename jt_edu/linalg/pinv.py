@@ -12,18 +12,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from jt_edu.base.dtypes import real_of
 from jt_edu.ir.meta_ops import Elementwise
 from jt_edu.linalg.eigh import eigh
 from jt_edu.linalg.matrices import adjoint_of, matrices
+from jt_edu.linalg.spectral import tolerance
 from jt_edu.linalg.svd import svd
 from jt_edu.ops.arguments import one_of, yes_or_no
-from jt_edu.ops.compare import maximum
 from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.matmul import matmul
-from jt_edu.variable.var import Var, as_var
+from jt_edu.variable.var import Var
 
 __all__ = ["pinv"]
 
@@ -72,15 +69,6 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
         u, s, vh = svd(x, full_matrices=False)
         v = adjoint_of(vh)
     size: Var = s.abs()
-    big = size > _tolerance(found, size, atol, one_of("pinv", rcond=rcond, rtol=rtol))
+    big = size > tolerance(found, size, atol, one_of("pinv", rcond=rcond, rtol=rtol))
     answer = matmul(v * (1 / s.where_not(~big, 1)).keep_where(big)[..., None, :], adjoint_of(u))
     return adjoint_of(x).apply(PINV, answer).cast(found.dtype)
-
-
-def _tolerance(A: Var, size: Var, atol: Any, rtol: Any) -> Var:
-    """Up to where singular values count as 0, in the shape (..., 1) of one for each matrix."""
-    eps = max(*A.shape[-2:], 1) * float(np.finfo(str(real_of(size.dtype))).eps)
-    zero = as_var(0.0 if atol is None else atol)
-    part = as_var(rtol) if rtol is not None else as_var(eps).where_not(zero > 0, 0)
-    largest = size.max(-1) if size.shape[-1] else size.sum(-1)
-    return maximum(zero, part * largest)[..., None]

@@ -1,12 +1,13 @@
-"""QR: A = Q R, columns that are perpendicular to each other, and an upper triangle. By mirrors (Householder).
+"""QR: A = Q R, columns that are perpendicular to each other, and an upper triangle. By reflections.
 
     [3 1]   [-3/5 -4/5]   [-5 -11/5]
     [4 2] = [-4/5  3/5] @ [ 0   2/5]
 
-A mirror I - tau v v^H sends a column of A to its first axis; the next one leaves that row and column alone. The v are
-kept where the zeros would be, without their first number, which is 1, and the tau in one more row below.
+A reflection I - tau v v^H (Householder) sends a column of A to its first axis; the next one leaves that row and column
+alone. The v are kept where the zeros would be, without their first number, which is 1, and the tau in one more row
+below.
 
-32 mirrors are one block reflector, so that the columns beside them need three products by BLAS only:
+32 reflections are one block reflector, so that the columns beside them need three products by BLAS only:
 
     H1 H2 ... H32 = I - V T V^H        V: the v as columns        T: a triangle, column by column from V^H V
 
@@ -36,7 +37,7 @@ from jt_edu.variable.var import Var
 
 __all__ = ["qr"]
 
-MOST = 32  # mirrors in a block
+MOST = 32  # reflections in a block
 _BLOCK = """
             for i in range(len(v)):  # V, with its ones and zeros
                 row = v[i]
@@ -61,21 +62,26 @@ _BLOCK = """
             minus_{side}(t, w, u)
             minus_ab(v, u, rest)
 """
-_MIRRORS = """
+_REFLECTIONS = (
+    """
 from jt_edu.backends.mathlib.minus_product import minus_ab, minus_ahb
 def kernel(lo, hi, x, out):
     m, n, steps = x.shape[1], x.shape[2], min(x.shape[1], x.shape[2])
     for matrix in range(lo, hi):
-        given, f = x[matrix], out[matrix]
+        given, f, largest = x[matrix], out[matrix], {real}(0)
+        for i in range(m):
+            for j in range(n):
+                largest = max(largest, abs(given[i, j].real), abs(given[i, j].imag))
+        scale = math.ldexp(1.0, min(-math.frexp(largest)[1], {limit}))  # exact: the largest number becomes about 1
         for i in range(m):
             row, source = f[i], given[i]
             for j in range(n):
-                row[j] = source[j]
+                row[j] = source[j] * scale
         for k in range(0, steps, 32):
             b = min(32, steps - k)
             end = k + b
             for j in range(k, end):
-                length = 0.0  # in 64 bits: a square may be too large for 32
+                length = 0.0  # in 64 bits: squares of small numbers would be 0 in 32
                 for i in range(j + 1, m):
                     real, imaginary = np.float64(f[i, j].real), np.float64(f[i, j].imag)
                     length += real * real + imaginary * imaginary
@@ -101,11 +107,18 @@ def kernel(lo, hi, x, out):
                         row[c] -= factor * sums[c]
                 f[j, j], f[m, j] = length, turn.conjugate()
             if end == n:
-                break
+                break  # no columns beside it
             low, high = m + 1 + b, m + 1 + 2 * b
             v, t, s = f[k:m, n : n + b], f[m + 1 : low, n : n + b], f[low:high, n : n + b]
             w, u, rest = f[m + 1 : low, end:n], f[low:high, end:n], f[k:m, end:n]
-""" + _BLOCK.replace("{side}", "ahb")
+"""
+    + _BLOCK.replace("{side}", "ahb")
+    + """
+        for i in range(steps):
+            for j in range(i, n):
+                f[i, j] /= scale
+"""
+)
 _PRODUCT = """
 from jt_edu.backends.mathlib.minus_product import minus_ab, minus_ahb
 def kernel(lo, hi, x, a, out):
@@ -151,7 +164,7 @@ def _gradient(out: Var, dout: Var, _: Var, a: Var) -> Var:
     return concat([adjoint_of(substituted(r[:, :, :k], adjoint_of(inner), upper=True)), matmul(q, dr[:, :, k:])], -1)
 
 
-MIRRORS, PRODUCT = by_dtype("mirrors", _MIRRORS), by_dtype("qr", _PRODUCT, (None, _gradient))
+REFLECTED, PRODUCT = by_dtype("reflections", _REFLECTIONS), by_dtype("qr", _PRODUCT, (None, _gradient))
 
 
 @halves
@@ -184,8 +197,8 @@ def qr(A: Any, mode: str = "reduced") -> QR:
 
 def _both(x: Var, wide: int) -> Var:
     """[Q | R] of a batch, and below and to the right what was needed meanwhile; `wide` columns of Q."""
-    batch, m, n = x.shape
+    _, m, n = x.shape
     b = min(m, n, MOST)
     work = b if n > b else 0  # one panel has no columns beside it
-    mirrors = of_batch(MIRRORS, x.detach(), m + 1 + 2 * work, n + work)
-    return PRODUCT(mirrors, x, shape=(batch, m + 2 * b, wide + n + b), dtype=x.dtype, span=batch)
+    reflected = of_batch(REFLECTED, x.detach(), m + 1 + 2 * work, n + work)
+    return of_batch(PRODUCT, (reflected, x), m + 2 * b, wide + n + b)

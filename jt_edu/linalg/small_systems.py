@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jt_edu.linalg.lu_kernel import SINGULAR
-from jt_edu.linalg.matrices import RAISES, by_dtype
+from jt_edu.linalg.matrices import RAISES, by_dtype, of_batch
 from jt_edu.ops.pad import pad
 from jt_edu.ops.transpose import permute
 from jt_edu.variable.var import Var
@@ -88,8 +88,8 @@ def solver(name: str, rule: Callable[..., Var]) -> Callable[[Var, int], Var]:
     op = by_dtype(name, RAISES + TEXT.replace("{singular}", SINGULAR), (gradient,))
 
     def solve(x: Var, r: int) -> Var:
-        n, tiles = x.shape[1], _side_by_side(x)
-        out = op(tiles, shape=(len(tiles), n + 1, n + r, LANES), dtype=x.dtype, span=len(tiles))
+        n = x.shape[1]
+        out = of_batch(op, _side_by_side(x), n + 1, n + r, LANES)
         return _one_by_one(out[:, :n, n:])[: len(x)]
 
     return solve

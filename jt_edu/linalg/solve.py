@@ -31,14 +31,14 @@ __all__ = ["inv", "inv_ex", "solve", "solve_ex", "tensorinv", "tensorsolve"]
 
 
 class SolveEx(NamedTuple):
-    """X, and for each matrix 0, or the number (from 1) of the first pivot that is 0."""
+    """X (not finite where there is none), and for each matrix 0, or the number, from 1, of its first zero pivot."""
 
     result: Var
     info: Var
 
 
 class InvEx(NamedTuple):
-    """The inverse, and for each matrix 0, or the number (from 1) of the first pivot that is 0."""
+    """The inverse (not finite where there is none), and for each matrix 0, or the number (from 1) of its zero pivot."""
 
     inverse: Var
     info: Var
@@ -99,7 +99,7 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
         A: (..., n, n).
         B: as in `solve`.
         left: False solves X A = B.
-        check_errors: True raises the error after all.
+        check_errors: True raises the error of `solve` after all, when the numbers of the first part are asked for.
 
     Example:
         >>> solve_ex(ones((2, 2)), ones(2)).info.item()
@@ -155,7 +155,7 @@ def _noted(name: str, x: Var, r: int) -> tuple[Var, Var]:
 
 @halves
 def inv(A: Any) -> Var:
-    """The inverse: the matrix whose product with A is the identity. To solve equations, `solve` is faster and closer.
+    """The inverse: the matrix whose product with A is the identity. To solve equations, `solve` is more exact.
 
     Args:
         A: (..., n, n).
@@ -182,7 +182,7 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> InvEx:
 
     Args:
         A: (..., n, n).
-        check_errors: True raises the error after all.
+        check_errors: True raises the error of `inv` after all, when the numbers of the first part are asked for.
 
     Example:
         >>> inv_ex(array([[1.0, 2.0], [2.0, 4.0]])).info.item()

@@ -21,13 +21,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jt_edu.base.dtypes import DType, real_of
 from jt_edu.ir.node import Shape
 from jt_edu.ir.scalar_ops import IMAG, REAL
-from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, kept, matrices
+from jt_edu.linalg.matrices import RAISES, adjoint_of, batch_of, by_dtype, halves, kept, matrices, of_batch
 from jt_edu.linalg.spectral import quotient, skew
 from jt_edu.ops.arguments import yes_or_no
-from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.transpose import matrix_transpose
 from jt_edu.variable.var import Var
@@ -49,7 +47,7 @@ def kernel(lo, hi, x, out):
     vectors = out.shape[1] > 2 * n
     start = 2 * n + n * n if vectors else 2 * n
     height = (out.shape[1] - start) // max(m, 1)
-    # below it squares are not numbers any more, so it counts as 0
+    # the square of a smaller number is 0 or has lost digits, so such numbers count as 0
     small = math.sqrt(np.finfo({real}).tiny / np.finfo({real}).eps)
     work, u = scratch(m * n, {dtype}).reshape(m, n), scratch(m, {dtype})
     w, sums = scratch(n, {dtype}), scratch(n, {dtype})
@@ -63,7 +61,7 @@ def kernel(lo, hi, x, out):
                 wrong += size - size
         if wrong != 0:
             raise LinAlgError("singular values are those of finite numbers", "inf or nan in a matrix")
-        scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000))  # exact: the largest number becomes about 1
+        scale = math.ldexp(1.0, min(-math.frexp(largest)[1], {limit}))  # exact: the largest number becomes about 1
         rest = {real}(0)  # of the next column, its first number left out: sum |x|^2; sums: its product with all columns
         for j in range(n):
             sums[j] = 0
@@ -163,7 +161,7 @@ def kernel(lo, hi, x, bidiagonal, out):
     m, n, length = x.shape[1], x.shape[2], out.shape[1]
     start = 2 * n + n * n if length > 2 * n else 2 * n
     d, e = scratch(n, np.float64), scratch(n, np.float64)
-    eps, none = np.finfo({real}).eps, 1e-140
+    eps, negligible = np.finfo({real}).eps, 1e-140
     for b in range(lo, hi):
         found, wanted = bidiagonal[b], out[b]
         for j in range(length):
@@ -178,7 +176,7 @@ def kernel(lo, hi, x, bidiagonal, out):
         last, trial = n - 1, 0
         while last >= 0:
             first, shift = last, 1.0
-            while first > 0 and abs(e[first - 1]) > eps * (abs(d[first - 1]) + abs(d[first])) + none:
+            while first > 0 and abs(e[first - 1]) > eps * (abs(d[first - 1]) + abs(d[first])) + negligible:
                 first -= 1
             if first == last:
                 last, trial = last - 1, 0
@@ -187,7 +185,7 @@ def kernel(lo, hi, x, bidiagonal, out):
             if trial > 60:
                 raise LinAlgError("singular values are found step by step", "no end after 60 steps for one of them")
             for i in range(first, last + 1):
-                if abs(d[i]) < none:  # 0 is a singular value, so it is the shift
+                if abs(d[i]) < negligible:  # 0 is a singular value, so it is the shift
                     d[i] = shift = 0.0
             # else the shift is the smaller singular value of the last two rows
             f, g, h = abs(d[last - 1]), e[last - 1], abs(d[last])
@@ -199,7 +197,7 @@ def kernel(lo, hi, x, bidiagonal, out):
             for i in range(first, last):
                 for side in range(2):
                     r = math.sqrt(f * f + g * g)
-                    c, s = (f / r, g / r) if r > none else (1.0, 0.0)
+                    c, s = (f / r, g / r) if r > negligible else (1.0, 0.0)
                     if side == 0:
                         if i > first:
                             e[i - 1] = r
@@ -258,6 +256,7 @@ BIDIAGONAL = by_dtype("bidiagonal", RAISES + REFLECTIONS)
 GOLUB_KAHAN = by_dtype("golub_kahan", RAISES + ROTATIONS, (_of_svd, None))
 
 
+@halves
 def svd(A: Any, full_matrices: bool = True) -> SVDResult:
     """Singular value decomposition.
 
@@ -285,14 +284,14 @@ def svd(A: Any, full_matrices: bool = True) -> SVDResult:
                [4., 5.],
                [0., 0.]], dtype=float32))
     """
-    x, wide, dtype, lead = _tall("svd", A)
+    x, wide, lead = _tall("svd", A)
     _, m, n = x.shape
     u, s, vh = _parts(kept(_packed(x, m if yes_or_no("svd", "full_matrices", full_matrices) else n)), m, n)
     u, vh = (adjoint_of(vh), adjoint_of(u)) if wide else (u, vh)
-    u, vh = (v.reshape(*lead, *v.shape[1:]).cast(dtype) for v in (u, vh))
-    return SVDResult(u, s.reshape(*lead, n).cast(real_of(dtype)), vh)
+    return SVDResult(*(v.reshape(*lead, *v.shape[1:]) for v in (u, s, vh)))
 
 
+@halves
 def svdvals(A: Any) -> Var:
     """Singular values, falling. Their gradient is finite, also where some are equal or 0.
 
@@ -307,27 +306,28 @@ def svdvals(A: Any) -> Var:
         >>> svdvals(array([[3.0, 0.0], [0.0, -4.0]])).numpy()
         array([4., 3.], dtype=float32)
     """
-    x, _, dtype, lead = _tall("svdvals", A)
+    x, _, lead = _tall("svdvals", A)
     n = x.shape[-1]
-    return _packed(x, None)[:, :n].apply(REAL).reshape(*lead, n).cast(real_of(dtype))
+    return _packed(x, None)[:, :n].apply(REAL).reshape(*lead, n)
 
 
-def _tall(name: str, A: Any) -> tuple[Var, bool, DType, Shape]:
-    """A batch of A, or of its adjoint if A is wide; whether it is; the dtype of A; its batch."""
+def _tall(name: str, A: Any) -> tuple[Var, bool, Shape]:
+    """A, or its adjoint if A is wide, as (batch, m, n) with m >= n; whether A is wide; the lengths put together."""
     v = matrices(name, A, square=False)
     wide = v.shape[-2] < v.shape[-1]
-    x, lead = batch_of(widened(adjoint_of(v) if wide else v))
-    return x, wide, v.dtype, lead
+    x, lead = batch_of(adjoint_of(v) if wide else v)
+    return x, wide, lead
 
 
 def _packed(x: Var, many: int | None) -> Var:
-    """S, n numbers of no use, V^H (n, n), and `many` rows of U^T, one after the other; with None only the first two."""
-    b, m, n = x.shape
-    form = {"shape": (b, 2 * n + (0 if many is None else n * n + many * m)), "dtype": x.dtype, "span": b}
-    return GOLUB_KAHAN(x, BIDIAGONAL(x, **form), **form)
+    """S, n numbers for kernels only, V^H (n, n), `many` rows of U^T, one after the other; None: only the first two."""
+    _, m, n = x.shape
+    length = 2 * n + (0 if many is None else n * n + many * m)
+    return of_batch(GOLUB_KAHAN, (x, of_batch(BIDIAGONAL, x, length)), length)
 
 
 def _parts(packed: Var, m: int, n: int) -> tuple[Var, Var, Var]:
+    """U (batch, m, many), S (batch, n) and V^H (batch, n, n), cut out of what `_packed` returned."""
     b, start = len(packed), 2 * n + n * n
     u = packed[:, start:].reshape(b, (packed.shape[1] - start) // max(m, 1), m)
     return matrix_transpose(u), packed[:, :n].apply(REAL), packed[:, 2 * n : start].reshape(b, n, n)

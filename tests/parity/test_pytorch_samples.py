@@ -26,6 +26,11 @@ OTHERWISE = {  # what PyTorch says of these is not said here
 }  # fmt: skip
 
 
+NO_SAMPLES = {  # PyTorch has no such function, or tests it in another way
+    "fft.Plan", "fft.fftfreq", "fft.plan", "fft.rfftfreq", "linalg.jacobi_rotations", "linalg.matrix_transpose",
+}  # fmt: skip
+
+
 def _asked(room):
     return [f"{room}.{name}" for name in getattr(jt, room).__all__]
 
@@ -37,18 +42,22 @@ def database(torch):
 
 
 def _check(torch, names, dtypes):
-    faults = []
+    faults, compared = [], 0
     with warnings.catch_warnings(), jt.flag_scope(backend="python"):
         warnings.simplefilter("ignore")
         for name in names:
-            faults += [f"{name} {fault}" for fault in samples.examine(torch, name, dtypes, FEW).faults]
+            count = samples.examine(torch, name, dtypes, FEW)
+            faults += [f"{name} {fault}" for fault in count.faults]
+            compared += count.forward[1] + count.backward[1]
+    assert compared, f"no sample of {names} could be asked for"
     assert not faults, "\n".join(faults[:5])
 
 
 @pytest.mark.parametrize("name", [*_asked("fft"), *_asked("linalg"), *(f"special.{n}" for n in SPECIAL)])
 def test_samples_of_science_agree_forward_and_backward(torch, database, name):
-    if name in database and name not in OTHERWISE:
-        _check(torch, [name], samples.FORWARD + samples.BACKWARD)
+    entry = name if name in database else name.rpartition(".")[2]  # PyTorch has logdet, matmul, erf in one place only
+    if not {name, entry} & {*OTHERWISE, *NO_SAMPLES}:
+        _check(torch, [entry], samples.FORWARD + samples.BACKWARD)
 
 
 @pytest.mark.parametrize("turn", range(16))
@@ -60,7 +69,6 @@ def test_complex_samples_of_all_functions_agree(torch, database, turn):
 
 def test_a_wrong_answer_is_a_fault(torch, database, monkeypatch):
     monkeypatch.setattr(jt.fft, "fftshift", jt.fft.ifftshift)
-    monkeypatch.setattr(jt.linalg, "trace", lambda x: x.sum())
 
     assert samples.examine(torch, "fft.fftshift").faults
 

@@ -120,7 +120,7 @@ def put(z: Any, i: Any, a: Any) -> None:
         z[i:][: len(a)], z[i + len(a) :][: len(a)] = a.real, a.imag
 
 
-def wave(table: Any, i: Any) -> Any:
+def twiddle(table: Any, i: Any) -> Any:
     """One complex number of a table, in every lane."""
     if isinstance(table, Handle):
         return Complex(table.builder, table.spread(i), table.spread(i + 1))
@@ -144,9 +144,9 @@ def transform(a: Sequence[Any]) -> list[Any]:
     sums, differences = [a[j] + a[n - j] for j in half], [a[j] - a[n - j] for j in half]
     y = [_added([a[0], *sums])] * n
     for k in half:
-        waves = [root(j * k, n) for j in half]
-        even = _added([a[0], *(x * w.real for x, w in zip(sums, waves, strict=True))])
-        odd = _added([x * -w.imag for x, w in zip(differences, waves, strict=True)]) * -1j
+        powers = [root(j * k, n) for j in half]
+        even = _added([a[0], *(x * w.real for x, w in zip(sums, powers, strict=True))])
+        odd = _added([x * -w.imag for x, w in zip(differences, powers, strict=True)]) * -1j
         y[k], y[n - k] = even + odd, even - odd
     return y
 
@@ -166,7 +166,7 @@ def root(k: int, n: int) -> complex:
 
 @in_kernels
 def butterfly(z: Any, source: Any, far: Any, target: Any, near: Any, table: Any, w: Any, r: Any) -> None:
-    """Transform r numbers `far` apart; weigh all but the first by waves of the table; put them `near` apart.
+    """Transform r numbers `far` apart; multiply all but the first by twiddles of the table; put them `near` apart.
 
     While a kernel is compiled, r is not known yet: it jumps to one of those that are written down.
     """
@@ -175,7 +175,7 @@ def butterfly(z: Any, source: Any, far: Any, target: Any, near: Any, table: Any,
         y = transform([get(z, source + far * k) for k in range(r)])
         put(z, target, y[0])
         for k in range(1, r):
-            put(z, target + near * k, y[k] * wave(table, w + 2 * (k - 1)))
+            put(z, target + near * k, y[k] * twiddle(table, w + 2 * (k - 1)))
 
     if not isinstance(z, Handle):
         of(r)
@@ -196,8 +196,8 @@ def butterfly(z: Any, source: Any, far: Any, target: Any, near: Any, table: Any,
 
 @in_kernels
 def weigh(z: Any, source: Any, target: Any, table: Any, each: Any, w: Any) -> None:
-    """Multiply by a wave for each lane, of a list of 16, and by one for all."""
-    put(z, target, get(z, source) * get(table, each, 16) * wave(table, w))
+    """Multiply by a twiddle for each lane, of a list of 16, and by one for all."""
+    put(z, target, get(z, source) * get(table, each, 16) * twiddle(table, w))
 
 
 @in_kernels

@@ -159,6 +159,7 @@ def test_a_compiled_step_may_transform(rng):
         (lambda: fft.fftfreq(4, d=0), "d=0"),
         (lambda: fft.plan(0), "n=0"),
         (lambda: fft.plan(8, radices=(2, 2)), r"radices=\(2, 2\)"),
+        (lambda: fft.plan(8, radices=(-2, -4)), r"radices=\(-2, -4\)"),
         (lambda: fft.plan(1009).butterflies(), "no butterflies; found 1009"),
     ],
 )

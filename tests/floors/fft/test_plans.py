@@ -52,7 +52,7 @@ def test_a_plan_is_told_in_words():
     assert repr(fft.plan(8)) == "8: stages of 8"
     assert repr(fft.plan(1)) == "1: nothing to do"
     assert repr(fft.plan(17)) == "17: a convolution with a chirp, by 48: stages of 4, 4, 3"
-    assert repr(fft.plan(512)) == "512 = 16 x 32: columns in stages of 4, 4; waves; rows in stages of 8, 4"
+    assert repr(fft.plan(512)) == "512 = 16 x 32: columns in stages of 4, 4; twiddles; rows in stages of 8, 4"
     assert repr(fft.plan(512, batch=16)) == "512: stages of 8, 8, 8"
 
 

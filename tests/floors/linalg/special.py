@@ -1,24 +1,21 @@
-"""Matrices that are hard for spectral methods, and how answers are compared: for tests of eigh, svd, eig, pinv."""
+"""Matrices that are hard for spectral methods, and answers compared by their rounding: eigh, svd, eig, pinv."""
 
 import numpy as np
 
 import jt_edu as jt
 from jt_edu.ir.scalar_ops import REAL
+from tests.floors.linalg import factors
+from tests.floors.linalg.factors import adjoint
 
 
 def some(*shape, dtype="float64", seed=0):
-    rng = np.random.default_rng(seed)
-    a = rng.normal(size=shape)
-    return (a + 1j * rng.normal(size=shape) if dtype.startswith("c") else a).astype(dtype)
+    """Normal numbers."""
+    return factors.some(shape, dtype, seed)
 
 
 def hermitian(*shape, dtype="float64", seed=0):
     a = some(*shape, dtype=dtype, seed=seed)
     return a + adjoint(a)
-
-
-def adjoint(a):
-    return a.conj().swapaxes(-1, -2)
 
 
 def hard(n=12):
@@ -47,7 +44,7 @@ def graded(many, n, dtype):
     return (steps[:, None] * some(many, n, n, dtype=dtype) * steps).astype(dtype)
 
 
-def close(found, wanted, dtype, times=40.0):
+def agree(found, wanted, dtype, times=40.0):
     """Within a small multiple of the rounding of a dtype, as a part of the largest number."""
     found, wanted = np.asarray(found), np.asarray(wanted)
     size = max(abs(wanted).max(initial=0), np.finfo(dtype).tiny)
@@ -60,10 +57,10 @@ def same_derivatives(f, g, a, torch, seed=9):
     along = some(*a.shape, dtype=str(a.dtype), seed=seed)
     x, t = jt.array(a), torch.tensor(a, requires_grad=True)
     dx, (dt,) = jt.grad(f(x), x), torch.autograd.grad(g(t), t, create_graph=True)
-    close(dx.numpy(), dt.detach().numpy(), "float64", 1e4)
+    agree(dx.numpy(), dt.detach().numpy(), "float64", 1e4)
     slope, slope_t = (dx * jt.array(along.conj())).sum(), (dt * torch.tensor(along.conj())).sum().real
     ddx, (ddt,) = jt.grad(slope.apply(REAL), x), torch.autograd.grad(slope_t, t)
-    close(ddx.numpy(), ddt.numpy(), "float64", 1e4)
+    agree(ddx.numpy(), ddt.numpy(), "float64", 1e4)
 
 
 def same_as_differences(f, a, seed=9, step=1e-5):
@@ -79,5 +76,5 @@ def same_as_differences(f, a, seed=9, step=1e-5):
 
     x, first = slope(a)
     second = (jt.grad(first, x).numpy() * along.conj()).sum().real
-    close(first.item(), moved(lambda b: f(jt.array(b)).item()), "float32", 1e2)
-    close(second, moved(lambda b: slope(b)[1].item()), "float32", 1e2)
+    agree(first.item(), moved(lambda b: f(jt.array(b)).item()), "float32", 1e2)
+    agree(second, moved(lambda b: slope(b)[1].item()), "float32", 1e2)

@@ -5,15 +5,15 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.linalg.eig import eig, eigvals
-from tests.floors.linalg.special import adjoint, close, hard, same_as_differences, same_derivatives, some
+from tests.floors.linalg.special import adjoint, agree, hard, same_as_differences, same_derivatives, some
 
 
 def holds(a, w, v, times=100.0):
     """A V = V diag(L), and vectors have length 1; eigenvalues of real matrices come in conjugate pairs."""
     assert w.dtype == v.dtype == np.result_type(a.dtype, "complex64")
     size = np.float64(max(abs(a).max(initial=0), np.finfo(a.dtype).tiny))
-    close((a / size) @ v - v * (w / size)[..., None, :] + 1, np.ones(v.shape), a.dtype, times)
-    close((abs(v) ** 2).sum(-2), np.ones(w.shape), a.dtype)
+    agree((a / size) @ v - v * (w / size)[..., None, :] + 1, np.ones(v.shape), a.dtype, times)
+    agree((abs(v) ** 2).sum(-2), np.ones(w.shape), a.dtype)
     if np.isrealobj(a):
         assert (np.sort(w, -1) == np.sort(w.conj(), -1)).all()
         assert (v.imag[np.broadcast_to((w.imag == 0)[..., None, :], v.shape)] == 0).all()
@@ -47,8 +47,8 @@ def test_matrices_turn_their_vectors_into_multiples(dtype, shape):
         alone = eigvals(jt.array(a)).numpy()
 
     holds(a, w, v)
-    close(alone, w, dtype)
-    close(np.sort_complex(w.reshape(-1)), np.sort_complex(np.linalg.eigvals(a).reshape(-1)), dtype, 1e3)
+    agree(alone, w, dtype)
+    agree(np.sort_complex(w.reshape(-1)), np.sort_complex(np.linalg.eigvals(a).reshape(-1)), dtype, 1e3)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
@@ -68,8 +68,16 @@ def test_real_matrices_with_real_eigenvalues_have_no_others():
         assert not eigvals(jt.array(a)).numpy().imag.any(), name
 
 
-def test_a_large_matrix_and_many_small_ones():
-    for a in (some(60, 60), some(100, 6, 6)):
+def test_other_units_leave_the_eigenvalues_as_they_are():
+    a, units = some(6, 6), 2.0 ** (10 * np.array([3, 0, 5, 1, 4, 2]))
+
+    found = eigvals(jt.array(a * units / units[:, None])).numpy()
+
+    agree(np.sort_complex(found), np.sort_complex(np.linalg.eigvals(a)), "float64", 1e3)
+
+
+def test_a_large_matrix_and_many_small_ones_and_one_whose_vectors_are_all_the_same():
+    for a in (some(60, 60), some(100, 6, 6), 2 * np.eye(40) + np.eye(40, k=1)):
         holds(a, *(part.numpy() for part in eig(jt.array(a))))
 
 

@@ -35,6 +35,8 @@ def test_what_cannot_be_looked_at_is_refused():
     for a in (np.ones(3), np.ones((2, 3)), np.eye(17)):
         with pytest.raises(jt.ShapeError, match="at most 16 rows"):
             jacobi_rotations(a)
-    for a in (some(3, 3), np.full((2, 2), np.nan)):
+    with pytest.raises(np.linalg.LinAlgError, match="real numbers; found dtype complex128"):
+        jacobi_rotations(hermitian(2, 2, dtype="complex128"))
+    for a in (some(3, 3), some(3, 3) * 1e-20, np.full((2, 2), np.nan)):
         with pytest.raises(np.linalg.LinAlgError, match="symmetric matrix of finite numbers"):
             jacobi_rotations(a)

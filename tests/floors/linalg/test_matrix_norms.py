@@ -72,6 +72,9 @@ def test_ranks_are_those_of_pytorch(torch, dtype):
         ({"atol": 0.1, "rtol": 0.5}, {"atol": 0.1, "rtol": 0.5}), ({"atol": least}, {"atol": torch.tensor(least)}),
     ):  # fmt: skip
         close(gives("python", la.matrix_rank, a, **ours), torch.linalg.matrix_rank(t, **theirs).numpy())
+    twice = a[1] / 3  # its smallest singular value is rounding, and not 0
+    for atol in (0.0, None):
+        assert gives("python", la.matrix_rank, twice, atol=atol).item() == 3
     half = np.tril(a @ a.conj().swapaxes(-1, -2))
     close(gives("python", la.matrix_rank, half, hermitian=True, rtol=1e-4),
           torch.linalg.matrix_rank(torch.tensor(half), hermitian=True, rtol=1e-4).numpy())  # fmt: skip

@@ -5,7 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.linalg.pinv import pinv
-from tests.floors.linalg.special import adjoint, close, hermitian, same_as_differences, same_derivatives, some
+from tests.floors.linalg.special import adjoint, agree, hermitian, same_as_differences, same_derivatives, some
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (3, 0), (0, 2), (3, 3), (4, 2), (2, 2, 3)])
@@ -20,7 +20,7 @@ def test_the_four_laws_of_penrose_hold(dtype, shape):
     assert p.dtype == a.dtype
     left, right = a @ p, p @ a
     for found, wanted in ((left @ a, a), (right @ p, p), (left, adjoint(left)), (right, adjoint(right))):
-        close(found, wanted, dtype, 200)
+        agree(found, wanted, dtype, 200)
 
 
 def test_a_hermitian_matrix_is_read_below_its_diagonal_only():
@@ -29,7 +29,7 @@ def test_a_hermitian_matrix_is_read_below_its_diagonal_only():
     with jt.flag_scope(backend="python"):
         p = pinv(jt.array(np.tril(a)), hermitian=True).numpy()
 
-    close(p, np.linalg.inv(a), "float64", 500)
+    agree(p, np.linalg.inv(a), "float64", 500)
 
 
 def test_what_is_below_a_tolerance_counts_as_0(torch):
@@ -39,10 +39,10 @@ def test_what_is_below_a_tolerance_counts_as_0(torch):
         x = jt.array(a)
         for words in ({"rtol": 0.1}, {"rcond": 1e-3}, {"atol": 0.5}, {"atol": 1e-5, "rtol": 1e-2}, {"atol": 0.0}, {}):
             t = {("rtol" if k == "rcond" else k): v for k, v in words.items()}
-            close(pinv(x, **words).numpy(), torch.linalg.pinv(torch.tensor(a), **t).numpy(), "float64")
+            agree(pinv(x, **words).numpy(), torch.linalg.pinv(torch.tensor(a), **t).numpy(), "float64")
         each = pinv(x, rtol=jt.array(np.array([0.5, 1e-6]))).numpy()
 
-    close(each, np.linalg.pinv(a, np.array([0.5, 1e-6])), "float64")
+    agree(each, np.linalg.pinv(a, np.array([0.5, 1e-6])), "float64")
 
 
 def test_two_words_for_one_tolerance_are_one_too_many():

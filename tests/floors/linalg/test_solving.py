@@ -99,7 +99,15 @@ def test_a_singular_matrix_has_determinant_0():
 
 @pytest.mark.parametrize(
     "a",
-    [[[1, 2], [2, 4]], [[0, 1], [0, 0]], [[0, 0], [0, 0]], [[1, 2, 3], [4, 5, 6], [7, 8, 9]], [[0]], [[1, 2], [3, 4]]],
+    [
+        [[1, 2], [2, 4]],
+        [[0, 1], [0, 0]],
+        [[0, 0], [0, 0]],
+        [[1, 2, 3], [4, 5, 6], [7, 8, 9]],
+        [[0]],
+        [[1, 2], [3, 4]],
+        [[1e-30, 2e-30], [2e-30, 4e-30]],
+    ],
     ids=str,
 )
 def test_the_gradient_of_a_determinant_is_the_matrix_of_cofactors_also_of_singular_matrices(a):
@@ -113,7 +121,7 @@ def test_the_gradient_of_a_determinant_is_the_matrix_of_cofactors_also_of_singul
         v = jt.array(x)
         dx = jt.grad(la.det(v), v)
 
-    np.testing.assert_allclose(dx.numpy(), minors, atol=1e-12)
+    np.testing.assert_allclose(dx.numpy(), minors, atol=1e-12 * (abs(x).max() or 1) ** (n - 1))
 
 
 def test_the_second_derivative_at_a_singular_matrix_is_refused_in_words():
@@ -122,6 +130,14 @@ def test_the_second_derivative_at_a_singular_matrix_is_refused_in_words():
         dx = jt.grad(la.det(v), v)
         with pytest.raises(jt.LinAlgError, match="singular"):
             jt.grad(dx.sum(), v).numpy()
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_the_logarithm_of_a_determinant_that_is_no_number_is_none(backend, dtype):
+    sign, size = gives(backend, la.slogdet, np.array([[np.nan, 0], [0, 1]], dtype))
+
+    assert np.isnan(size.item()) and np.isnan(sign.item())
 
 
 def test_logdet_is_the_logarithm_and_nan_where_there_is_none():
@@ -186,6 +202,13 @@ def test_columns_that_depend_on_each_other_are_refused_by_qr_and_taken_by_singul
     close(values, np.linalg.svd(a, compute_uv=False))
 
 
+def test_a_column_that_is_nearly_nothing_beside_the_others_depends_on_them():
+    a = some((5, 3)) * [1e-20, 1, 1]
+
+    with pytest.raises(jt.LinAlgError, match="do not depend on each other"):
+        gives("python", la.lstsq, a, np.ones(5))
+
+
 @pytest.mark.parametrize("driver", ["gels", "gelsd", "gelss", "gelsy"])
 def test_each_driver_of_least_squares_tells_what_it_tells_in_pytorch(torch, driver):
     a, b = some((2, 5, 3)), some((2, 5, 2), seed=1)
@@ -237,6 +260,13 @@ def test_whole_numbers_become_float64_and_halves_stay_halves(name, given, wanted
             one_of(getattr(la, name)(jt.array([[2.0, 1.0], [1.0, 3.0]], "float64"))).numpy(),
             rtol=0.02,
         )
+
+
+def test_halves_beside_float32_become_float32_in_any_order_and_by_any_word():
+    half, single = jt.eye(2, dtype="float16"), jt.eye(2)
+    with jt.flag_scope(backend="python"):
+        assert [la.solve(*both).dtype for both in ((half, single), (single, half))] == ["float32"] * 2
+        assert [la.solve(half, half).dtype, la.solve(A=half, B=half).dtype] == ["float16"] * 2
 
 
 @pytest.mark.parametrize("name", ONE)

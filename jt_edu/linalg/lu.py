@@ -24,7 +24,7 @@ from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.complex import real
 from jt_edu.ops.concat import concat
 from jt_edu.ops.create import eye
-from jt_edu.ops.custom_kernel import kernel
+from jt_edu.ops.custom_kernel import Rows, kernel
 from jt_edu.ops.diagonal import tril, triu
 from jt_edu.ops.index import gather
 from jt_edu.ops.matmul import matmul
@@ -47,7 +47,7 @@ def kernel(lo, hi, x, out):
         for i in range(m):
             places[order[i]] = i
 """
-_ORDER = kernel("row_order", RAISES + ORDER, weight=4)
+_ORDER = kernel("row_order", RAISES + ORDER, weight=4, kind=Rows)
 
 
 class LU(NamedTuple):

@@ -58,7 +58,7 @@ def _bluestein(x: Var, sign: int, scale: float) -> Var:
     return dft(waves, x.ndim - 1, -1, scale / m)[..., :n] * chirp
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)  # of a million numbers they are 50 MB
 def _chirps(n: int, dtype: DType, sign: int) -> tuple[Numbers, Numbers]:
     """The chirp, and the spectrum of its conjugate, which is as long as the padded rows."""
     found, j = plan(n).padded, np.arange(n)
@@ -85,7 +85,7 @@ def _operator(dtype: DType, found: Plan, sign: int, scale: float) -> Callable[..
     return kernel("fft" if sign > 0 else "inverse fft", text, rules, weight=40, kind=RowsByTables)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _tables(found: Plan, dtype: DType, sign: int, scale: float) -> tuple[Numbers, Numbers]:
     """Two tables for the kernel: radices and places; and the scale, then the twiddles as pairs of floats.
 

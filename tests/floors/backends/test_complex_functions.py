@@ -262,6 +262,7 @@ def test_powers_and_quotients_of_zeros_infinities_and_whole_numbers_are_what_the
         (0j, 1 + 1j, 0),
         (0j, 0j, 1),
         (0j, 2 + 0j, 0),
+        (0j, 1j, complex(nan, nan)),
         (1 + 2j, 3 + 0j, -11 - 2j),
         (-2 + 0j, 2 + 0j, 4),
         (1j, 4 + 0j, 1),

@@ -1,7 +1,7 @@
 """An axis is called dim, dims, axis or axes, as each of three libraries calls it: every function knows all of them.
 
-They mean the same in all but two: `sort` and `repeat` answer as the library does whose word it is (decision 087), which
-test_array_api.py asks for.
+They mean the same but for three cases of decision 087, which test_array_api.py asks for: `sort` and `repeat` answer as
+the library does whose word it is, and an empty tuple is no axis for `axis` and all of them for `dim`.
 """
 
 import inspect

@@ -48,6 +48,13 @@ def test_softmax_of_whole_numbers_is_that_of_floats():
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
+def test_softmax_of_large_numbers_does_not_overflow():
+    x = jt.sparse_coo_tensor([[0, 0, 0], [0, 1, 2]], [2000.0, -2000.0, 2000.0])
+
+    assert x.softmax(1).values().tolist() == [0.5, 0.0, 0.5]
+    assert x.log_softmax(1).values().numpy() == pytest.approx([-np.log(2), -4000 - np.log(2), -np.log(2)])
+
+
 def test_layouts_stay_where_they_can(rng):
     x, _ = pair(rng, 4, 3, 6)
     rows = x.to_sparse_csr()

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from jt_edu.base.plural import plural
 from jt_exercises.process import COPY, SECONDS, Forked, Here, LostError, RaisedError, Side
 from jt_exercises.verdict import Verdict, judged
 from jt_exercises.wire import WireError
@@ -67,6 +68,10 @@ class Exercise:
             answers = side.answers()
         except RaisedError as error:
             return Verdict(self.name, False, f"{error.kind}: {error}")
+        wanted = list(inspect.signature(self.judge).parameters)
+        if len(answers) != len(wanted):
+            takes = f'check("{self.number}", {", ".join(wanted)}) takes {plural(len(wanted), "answer")}'
+            return Verdict(self.name, None, f"{takes}; it was given {len(answers)}")
         found = judged(self.name, partial(self.judge, *answers))
         if found.passed and not side.calls and any(callable(a) for a in answers):
             raise AssertionError(f"the check of {self.name} passed an answer without calling it")

@@ -34,7 +34,7 @@ def dft(x: Var, axis: int, sign: int, scale: float) -> Var:
         return x * scale
     n, inner = x.shape[axis], math.prod(x.shape[axis + 1 :])
     found = plan(n, math.prod(x.shape) // n)
-    if inner > 1 and (inner < BESIDE or n > DEEP or found.padded):
+    if axis < x.ndim - 1 and (1 < inner < BESIDE or n > DEEP or found.padded):
         rows = as_rows(x, (axis,))
         return from_rows(dft(rows, 1, sign, scale), x.shape, axis)
     if found.padded:

@@ -23,6 +23,8 @@ from jt_edu.variable.var import Var, as_var
 
 __all__ = ["fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]
 
+LONGEST = 1 << 31  # 16 GB of complex64
+
 
 @same_words
 def fft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> Var:
@@ -159,4 +161,4 @@ def _asked(name: str, x: Any, n: Any, dim: Any, waves: bool = False) -> tuple[Va
     own = 2 * (v.shape[axis] - 1) if waves else v.shape[axis]
     if n is None and own < 1:
         raise ShapeError(f"{name} transforms one number or more", f"shape {v.shape}, none along axis {axis}", "n=...")
-    return v, axis, own if n is None else whole(name, "n", n, 1)
+    return v, axis, own if n is None else whole(name, "n", n, 1, LONGEST)

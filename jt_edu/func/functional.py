@@ -179,6 +179,8 @@ class _Call:
     """A function at its inputs, as Vars of their own; `strict` and `create_graph` are seen to."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create_graph: bool, strict: bool) -> None:
+        if not callable(func):
+            raise ArgumentError(f"{name} takes a function", short(func), f"{name}(lambda x: ..., x)")
         given = inputs if isinstance(inputs, tuple) else (inputs,)
         for x in given or (inputs,):
             if not isinstance(x, Var):
@@ -186,9 +188,7 @@ class _Call:
         self.name, self.strict = name, yes_or_no(name, "strict", strict)
         self.connected = yes_or_no(name, "create_graph", create_graph)
         with enable_grad():
-            ends = (
-                given if self.connected else [x.detach() for x in given]
-            )  # so that no walk of the graph goes on behind them
+            ends = given if self.connected else [x.detach() for x in given]  # no walk of the graph goes on behind them
             self.inputs: list[Var] = [fresh(name, x) for x in ends]
             self.answer = func(*handles(self.inputs))
         self.several = isinstance(self.answer, (tuple, list))

@@ -20,6 +20,7 @@ Source: Golub and Van Loan, "Matrix Computations", 4th edition, algorithms 3.4.1
 from jt_edu.linalg.matrices import RAISES
 
 _ELIMINATED = """
+from jt_edu.backends.mathlib import divide
 from jt_edu.backends.mathlib.minus_product import minus_ab
 def kernel(lo, hi, x, out):
     m, wide, n = x.shape[1], x.shape[2], out.shape[2]
@@ -72,7 +73,7 @@ _SOLVED = """
                 if a[i, i] == 0:
                     {singular}
                 for c in range(len(row)):
-                    row[c] /= a[i, i]
+                    row[c] = divide(row[c], a[i, i])  # of complex numbers / would raise
 """
 _SCALED = """
         det = {dtype}(1)

@@ -26,6 +26,7 @@ from jt_edu.variable.var import Var, as_var
 __all__ = ["solve_triangular"]
 
 TEXT = """
+from jt_edu.backends.mathlib import divide
 from jt_edu.backends.mathlib.minus_product import minus_ab
 def kernel(lo, hi, x, out):
     n, r = out.shape[1], out.shape[2]
@@ -45,7 +46,7 @@ def kernel(lo, hi, x, out):
                     for c in range(len(row)):
                         row[c] -= factor * above[c]
                 for c in range(len(row)):
-                    row[c] /= pivot
+                    row[c] = divide(row[c], pivot)  # of complex numbers / would raise
 """
 
 

@@ -133,7 +133,7 @@ def axes_of(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
 
     A single number has none, and may be asked for 0 or -1 all the same, as in NumPy and PyTorch.
     """
-    if axes is None or (isinstance(axes, tuple) and not axes):
+    if axes is None or (isinstance(axes, (tuple, list)) and not axes):
         return tuple(range(ndim))
     return tuple(sorted(listed_axes(name, axes, ndim, lone=True)))[:ndim]
 
@@ -141,7 +141,7 @@ def axes_of(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
 def listed_axes(name: str, axes: Any, ndim: int, lone: bool = False, verb: str = "on") -> tuple[int, ...]:
     """One axis or several, as numbers from 0 in the order in which they were named, without repeats."""
     array = isinstance(axes, np.ndarray) and axes.ndim == 1
-    parts = axes if isinstance(axes, (tuple, list)) or array else (axes,)
+    parts = axes if isinstance(axes, (tuple, list, frozenset)) or array else (axes,)
     found = tuple(axis_of(name, a, ndim, lone, verb) for a in parts)
     if len(set(found)) != len(found):
         raise ArgumentError(f"{name} names each axis once", f"axes {tuple(parts)}")
@@ -290,7 +290,7 @@ def _translated(
             raise ArgumentError(f"{function} takes {name} once", f"{first}={short(other)}, {word}={short(value)}")
         if name not in before and (value is not None or name not in after):
             none = word == "axis" and isinstance(value, tuple) and not value
-            after[name] = [] if none else value  # NumPy's axis=() is no axis; PyTorch's dim=() is all of them
+            after[name] = frozenset() if none else value  # NumPy's axis=() is no axis; PyTorch's dim=() is all
         if value is not None:
             said[name] = (word, value)
     return after

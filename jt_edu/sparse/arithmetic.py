@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from jt_edu.base.dtypes import promote
 from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.ir.builders import broadcast_shape, short
 from jt_edu.ir.index_expr import Index, load
@@ -124,10 +125,17 @@ def _plus(x: SparseVar, y: Any) -> Any:
     return both if x.crow is None else to_sparse_csr(both)
 
 
+def _cast_beside(x: Any, y: Any) -> Any:
+    """x in the dtype in which it meets y: -x of a whole number without a sign would wrap before."""
+    a, b = (v.entries if isinstance(v, SparseVar) else as_var(v) for v in (x, y))
+    cast = a.cast(promote(a.dtype, b.dtype))
+    return x.with_entries(cast) if isinstance(x, SparseVar) else cast
+
+
 OPERATORS: dict[str, Callable[[SparseVar, Any], Any]] = {
     "__mul__": _times, "__rmul__": _times, "__truediv__": _over, "__rtruediv__": _under, "__pow__": _power,
     "__add__": _plus, "__radd__": _plus,
-    "__sub__": lambda x, y: _plus(x, -y), "__rsub__": lambda x, y: _plus(x.neg(), y),
+    "__sub__": lambda x, y: _plus(x, -_cast_beside(y, x)), "__rsub__": lambda x, y: _plus(_cast_beside(x, y).neg(), y),
     "multiply": _times, "mul": _times, "add": _plus, "div": _over, "pow": _power,
 }  # fmt: skip
 for _name, _function in OPERATORS.items():

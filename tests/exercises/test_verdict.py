@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from jt_exercises.exercise import find
 from jt_exercises.verdict import NotDoneError, RefusedError, Verdict, ask, judged
 
 
@@ -63,3 +64,10 @@ def test_a_check_that_cannot_judge_now_says_why():
         raise NotDoneError("the machine is too busy to tell")
 
     assert repr(judged("0 busy", busy)) == "not done yet   0 busy: the machine is too busy to tell"
+
+
+def test_a_check_says_which_answers_it_takes():
+    found = find("16.1").verdict(lambda *_: None)
+
+    assert found.passed is None
+    assert found.words == 'check("16.1", gains, filtered) takes 2 answers; it was given 1'

@@ -322,3 +322,14 @@ def test_matrices_answer_by_the_names_of_pytorch_and_jittor():
         assert jt.cholesky(x).tolist() == x.cholesky().tolist()
         assert x.slogdet().sign.item() == 1 and x.logdet().item() == pytest.approx(math.log(5))
         assert (jt.qr(x).Q.shape, jt.lu_factor(x).LU.shape, jt.lstsq(x, x).rank.item()) == ((2, 2), (2, 2), 2)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_complex_singular_matrices_are_told_by_info_as_real_ones_are(backend):
+    with jt.flag_scope(backend=backend):
+        singular = jt.array(np.array([[1, 2], [2, 4]], "complex128"))
+
+        assert jt.linalg.inv_ex(singular).info.item() == 2
+        assert jt.linalg.solve_ex(singular, singular).info.item() == 2
+        assert jt.linalg.cond(singular, 1).item() == np.inf
+        assert not np.isfinite(jt.linalg.solve_triangular(singular * 0, singular, upper=True).numpy()).any()

@@ -345,3 +345,10 @@ def test_arrays_of_others_keep_their_dtype(torch):
     assert jt.array(torch.tensor(0.1, dtype=torch.float64)).item() == 0.1
     assert jt.asarray(torch.zeros(1, dtype=torch.complex128)).dtype == "complex128"
     assert jt.array([torch.tensor(0.5)]).dtype == "float32"
+
+
+def test_pytorchs_empty_dim_is_every_axis_and_numpys_empty_axis_is_none():
+    x = jt.ones((2, 3))
+
+    assert x.sum(dim=()).shape == x.sum(dim=[]).shape == x.mean([]).shape == ()
+    assert x.sum(axis=()).shape == (2, 3)

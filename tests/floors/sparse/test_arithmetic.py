@@ -174,3 +174,11 @@ def test_products_of_vars_are_as_they_were():
     assert "def left(" in jt.walk((x * x).sum()).stops[0].code
     with pytest.raises(jt.DtypeError, match=r"x\.to_dense\(\)"):
         x / jt.sparse_coo_tensor([[0]], [1.0], (2,))
+
+
+def test_numbers_without_a_sign_are_subtracted_in_the_dtype_that_both_meet_in():
+    five, three = (jt.sparse_coo_tensor([[0]], np.array([n], d), (1,)) for n, d in ((5, "int32"), (3, "uint8")))
+
+    assert (five - three).to_dense().tolist() == [2]
+    assert (five.float() - three.to_dense()).tolist() == [2.0]
+    assert (np.array([10.0]) - three).tolist() == [7.0]

@@ -182,8 +182,9 @@ for many in (16, 256, 4096):
 # parts. First it puts the numbers into the order `in1`. Then come butterflies between neighbours (`half` is 1), then
 # between numbers that are 2 apart, then 4 apart.
 #
-# Step through it, or press *Play*. In the kernel, a is the place of `even[k]` and b that of `odd[k]`. **Predict**: which cells does the very first butterfly write? How many butterflies
-# are there in all? And which rule makes the order `in1`? (Write its numbers in binary.)
+# Step through it, or press *Play*. In the kernel, a is the place of `even[k]` and b that of `odd[k]`. **Predict**:
+# which cells does the very first butterfly write? How many butterflies are there in all? And which rule makes the order
+# `in1`? (Write its numbers in binary.)
 
 # %%
 FFT = """
@@ -269,11 +270,11 @@ signals.slider(t[:, 0], y[:, 0], places[:, 0], fits)
 # ## 10. Rotations that leave only a diagonal
 #
 # The matrix h = [[2, 1], [1, 2]] turns most vectors into another direction, but not all. It turns (1, 1) into (3, 3),
-# which is 3 times (1, 1), and (1, -1) into (1, -1), which is 1 times itself. These two directions are the *axes* of h,
-# and 3 and 1 are its *eigenvalues*. Each symmetric matrix with n rows has n such axes, at right angles to each other.
-# `w, v = jt.linalg.eigh(h)` finds both: the columns of v are the axes, each of length 1, and w[k] is the eigenvalue of
-# column k. Here w is (1, 3). If h holds the second derivatives of a surface, w[k] is how strongly that surface bends
-# along column k: the bend is 3 along (1, 1), and 1 along (1, -1).
+# which is 3 times (1, 1), and (1, -1) into (1, -1), which is 1 times itself. These two directions are the *axes* of h
+# (also called eigenvectors), and 3 and 1 are its *eigenvalues*. Each symmetric matrix with n rows has n such axes, at
+# right angles to each other. `w, v = jt.linalg.eigh(h)` finds both: the columns of v are the axes, each of length 1,
+# and w[k] is the eigenvalue of column k. Here w is (1, 3). If h holds the second derivatives of a surface, w[k] is how
+# strongly that surface bends along column k: the bend is 3 along (1, 1), and 1 along (1, -1).
 #
 # A matrix that is not symmetric, such as a, has *singular values*: the square roots of the eigenvalues of aᵀa. The
 # largest one says how many times as long a can make a vector, the smallest one how many times it makes it at the
@@ -323,8 +324,8 @@ print("jt.linalg.eigvalsh:", jt.linalg.eigvalsh(squares).numpy().round(6))
 see.step_kernel(sweep(squares))
 
 # %% [markdown]
-# **Look.** The first sweeps make little progress. Then the number of zeros behind the point doubles with each sweep, and
-# more.
+# **Look.** The first sweep leaves a sixth. After that, each sweep at least doubles the number of zeros behind the
+# point.
 #
 # %% exercise 16.4
 # %% [markdown]
@@ -359,7 +360,7 @@ if solved("16.4"):
     ways += [newton, careful]  # noqa: F821 - your functions
 looks = ("descent", "r.-", 1), ("newton", "c.-", 5), ("careful", "b.--", 1)  # a thin line is seen on a thick one
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.5), layout="constrained")
-for axis, f, start, low in zip(axes, (valley, wells), ((-1.2, 1.0), (0.3, 1.2)), (-3.6, -0.8), strict=True):
+for axis, f, start, low in zip(axes, (valley, wells), ((-1.2, 1.0), (0.3, 1.2)), (-3.6, -1.0), strict=True):
     x, y = np.meshgrid(np.linspace(-1.6, 1.6, 200), np.linspace(low, 1.6, 200))
     axis.contour(x, y, np.log10(f([x, y])), 12, cmap="Greys", linewidths=0.7)
     axis.set(title=f.__name__)

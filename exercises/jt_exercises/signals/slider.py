@@ -120,7 +120,8 @@ def _points(t: Any, y: Any, edges: tuple[Any, ...]) -> Iterator[str]:
 
 def _group(degree: int, x: float, fit: tuple[float, Ways], places: Any, edges: tuple[Any, ...]) -> Iterator[str]:
     """What is shown of one degree."""
-    yield f'<g class="g g{degree}">' + _text(LEFT[0], 16, f"degree {degree}", "b") + _text(LEFT[0], 38, _conditions(fit))
+    yield f'<g class="g g{degree}">' + _text(LEFT[0], 16, f"degree {degree}", "b")
+    yield _text(LEFT[0], 38, _conditions(fit))
     for k, (curve, _) in enumerate(fit[1].values()):
         yield _line(*_at(places, curve, edges), f"c l{k}")
     yield _line([x, x], [TOP, FOOT]) + "</g>"

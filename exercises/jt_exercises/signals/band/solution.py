@@ -1,9 +1,9 @@
 # %% [markdown]
 # ## 2. Exercise 16.1: a band
 #
-# A *filter* multiplies each bin by a number, its *gain*. With a gain of 1 a frequency stays, with 0 it is gone. Write two
-# functions. `gains` returns 1 for each bin whose frequency is at least `low` and at most `high` hertz, and 0 for all
-# others. `filtered` multiplies the spectrum of `x` by gains, and goes back to a signal as long as `x`.
+# A *filter* multiplies each bin by a number, its *gain*. With a gain of 1 a frequency stays, with 0 it is gone. Write
+# two functions. `gains` returns 1 for each bin whose frequency is at least `low` and at most `high` hertz, and 0 for
+# all others. `filtered` multiplies the spectrum of `x` by gains, and goes back to a signal as long as `x`.
 #
 # A signal of n numbers has n bins, but `rfft` returns only the first n // 2 + 1 of them. The numbers of a signal are
 # real, and then bin n - k is bin k again, with the sign of its imaginary part changed. `jt.fft.irfft` goes back from

@@ -264,8 +264,9 @@ signals.slider(t[:, 0], y[:, 0], places[:, 0], fits)
 # normal equations nearly two. At degree 6 not one digit of theirs is right, and yet the curve goes through the points.
 # Other coefficients fit almost as well, and only beyond the points you see how different they are. From degree 7 on
 # the error stays at 1e0. By then rounding has wiped out what aᵀa says about large changes of the coefficients that
-# hardly change the curve. Theirs come out far too small: nearly all of the right ones is missing, and that is an
-# error of 100 %. For such fits there is `jt.linalg.lstsq`.
+# hardly change the curve. The right coefficients are large in just these ways. Those of the normal equations come out
+# far too small, so nearly everything is missing, and that is an error of 100 %. For such fits there is
+# `jt.linalg.lstsq`.
 #
 # ## 10. Rotations that leave only a diagonal
 #
@@ -277,8 +278,8 @@ signals.slider(t[:, 0], y[:, 0], places[:, 0], fits)
 # strongly that surface bends along column k: the bend is 3 along (1, 1), and 1 along (1, -1).
 #
 # A matrix that is not symmetric, such as a, has *singular values*: the square roots of the eigenvalues of aᵀa. The
-# largest one says how many times as long a can make a vector, the smallest one how many times it makes it at the
-# least. The first over the second is the condition number.
+# largest one says how many times as long a makes a vector at the most, the smallest one how many times at the least.
+# The condition number is the largest over the smallest.
 #
 # You can watch how Jacobi's method finds eigenvalues. It takes two coordinate axes, p and q, and rotates them, by just
 # that angle at which the number in row p and column q becomes 0. This spoils zeros that were made before, but each
@@ -375,8 +376,8 @@ plt.show()
 # %% [markdown]
 # **Look.** Gradient descent is in the valley at once, and then it creeps along the floor. The steep sides force it to
 # take short steps, and the floor hardly slopes. Newton's step divides the slope in each direction by how strongly the
-# surface bends there. Near the end, each step doubles the number of right digits. (Once it jumps far down: it only
-# knows how the surface bends at the place where it stands.) Between the wells `newton` ends on the saddle, where
+# surface bends there. Near the end, each step doubles the number of right digits. (Once it jumps far down, for it
+# only knows how the surface bends at the place where it stands.) Between the wells `newton` ends on the saddle, where
 # the gradient is zero as well. `careful` goes on, into a well.
 #
 # **Before you close this page**: a network has a million weights. How many numbers has its Hessian, and how long would

@@ -21,6 +21,8 @@ import numpy as np
 
 from jt_edu.base.dtypes import from_bfloat16
 
+TOLD = 64  # cells of a slice that one line writes; of larger ones none is told
+
 
 @dataclass(frozen=True)
 class Touch:
@@ -77,9 +79,12 @@ class _Watched(np.ndarray[Any, Any]):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         super().__setitem__(index, value)
-        at = index if isinstance(index, tuple) else (index,)
-        if all(isinstance(i, int | np.integer) for i in at) and len(at) == self.ndim:
-            self._tell(index, super().__getitem__(index), write=True)
+        cells = super().__getitem__(index)
+        if not isinstance(cells, _Watched):
+            self._tell(index, cells, write=True)
+        elif cells.size <= TOLD and np.may_share_memory(self, cells):  # a slice; what a list of places picks is a copy
+            for place, cell in np.ndenumerate(cells):
+                cells._tell(place, cell, write=True)
 
     def _tell(self, index: Any, value: Any, *, write: bool) -> None:
         if self.recorder is None:

@@ -63,6 +63,8 @@ plt.show()
 
 # %%
 DRAWING = "9942000000000000"
+if not DRAWING.isdecimal():
+    raise ValueError(f"DRAWING is a text of digits from 0 to 9, such as 9942000000000000, not {DRAWING!r}")
 
 
 def through(x, gain):
@@ -90,7 +92,8 @@ plt.show()
 #
 # Gradients flow through `rfft` and through `irfft`, so gains can be learned like any weights. Begin with 0.5
 # everywhere. The loss is the mean of the squared differences between what you hear and what your own filter gives,
-# and gradient descent makes it small.
+# and gradient descent makes it small. (How long are its steps? The gradient of a gain is about 4 / n times the error
+# of that gain. So a step of n / 8 times the gradient takes away about half of the error.)
 #
 # The noise that you send has no frequencies above 80 hertz. **Predict**: which gains are learned there?
 
@@ -124,7 +127,7 @@ plt.show()
 # its beginning. Zeros help: fill up both, signal and window, until each has at least n + window - 1 numbers.
 #
 # **Predict**: the window has 30 weights, and you add no zeros. How many numbers of the result are wrong? Put that in
-# place of the dots. And how many times as fast is the product as the sum, for windows of 16, 256 and 4,096?
+# place of the dots. And which is faster, the product or the sum, for windows of 16, 256 and 4,096? How many times?
 
 
 # %%
@@ -156,11 +159,15 @@ for many in (16, 256, 4096):
     times = ratio(
         lambda w=weights: by_sum(long, w).sync(), lambda w=weights: by_product(long, w, 2 * len(long)).sync(), 5
     )
-    print(f"window of {many:5}: the product is {times:6.2f} times as fast as the sum")
+    faster, slower = ("product", "sum") if times > 1 else ("sum", "product")
+    print(f"window of {many:5}: the {faster} is {max(times, 1 / times):.1f} times as fast as the {slower}")
 
 # %% [markdown]
-# **Look.** For a small window the sum is faster, for a large one the product. A larger window makes the sum longer. The
-# product costs three transforms, whatever the window.
+# **Look.** The whole result has n + 29 numbers, and without zeros there is room for n. The 29 last ones come in again
+# at the beginning, and are added to the first 29: these are wrong.
+#
+# For a small window the sum is faster, for a large one the product. A larger window makes the sum longer. The product
+# costs three transforms, whatever the window.
 #
 # ## 6. How does the FFT do it?
 #
@@ -175,21 +182,21 @@ for many in (16, 256, 4096):
 # parts. First it puts the numbers into the order `in1`. Then come butterflies between neighbours (`half` is 1), then
 # between numbers that are 2 apart, then 4 apart.
 #
-# Step through it, or press *Play*. **Predict**: which cells does the very first butterfly write? How many butterflies
-# are there in all? And which rule makes the order `in1`? (Write its numbers in binary.)
+# Step through it, or press *Play*. In the kernel, a is the place of `even[k]` and b that of `odd[k]`. **Predict**:
+# which cells does the very first butterfly write? How many butterflies are there in all? And which rule makes the order
+# `in1`? (Write its numbers in binary.)
 
 # %%
 FFT = """
 n = out_shape1
-for i in range(n):
-    @out(0, i) = @in0(0, @in1(i))
-    @out(1, i) = @in0(1, @in1(i))
+out[:] = in0[:, in1]
 half = 1
 while half < n:
-    for a in range(n):
-        if a % (2 * half) < half:
-            b, angle = a + half, math.pi * (a % half) / half
-            c, s = math.cos(angle), math.sin(angle)
+    for begin in range(0, n, 2 * half):
+        for k in range(half):
+            a, b = begin + k, begin + k + half
+            turn = math.pi * k / half
+            c, s = math.cos(turn), math.sin(turn)
             real = c * @out(0, b) + s * @out(1, b)
             imag = c * @out(1, b) - s * @out(0, b)
             @out(0, b) = @out(0, a) - real
@@ -209,6 +216,12 @@ there = jt.fft.fft(jt.complex(parts[0], parts[1])).numpy()
 print("the same as jt.fft.fft:", np.allclose(butterflies().numpy(), [there.real, there.imag]))
 see.step_kernel(butterflies())
 
+# %% [markdown]
+# **Look.** The first butterfly joins a = 0 and b = 1. It writes the first two cells of both rows. Each level has n / 2
+# butterflies, here 4, and there are 3 levels: 12 in all. With three binary digits, 1 is 001 and 3 is 011. Read from
+# right to left, they are 100 and 110, which is 4 and 6. So `in1` holds at place i the number i with its binary digits
+# turned round, for at each level the last digit says whether a place is even or odd.
+#
 # %% exercise 16.2
 # %% exercise 16.3
 # %% [markdown]
@@ -220,8 +233,8 @@ see.step_kernel(butterflies())
 # alike. The *condition number*, `jt.linalg.cond(a)`, says how much that hurts: a relative error in y can become about
 # so many times as large in x.
 #
-# **Predict**: the condition number of aᵀa is that of a, squared. At which degree do the normal equations lose all 7
-# digits? And QR? Then go through the degrees, with a click, or with Tab and the arrow keys.
+# **Predict**: `cond(aᵀa)` is `cond(a)` squared, and the slider shows both. At which degree do the normal equations lose
+# all 7 digits? And QR? Then go through the degrees, with a click, or with Tab and the arrow keys.
 
 
 # %%
@@ -249,37 +262,51 @@ signals.slider(t[:, 0], y[:, 0], places[:, 0], fits)
 # %% [markdown]
 # **Look.** With each degree the condition number becomes 5 or 6 times as large. That costs QR nearly a digit, and the
 # normal equations nearly two. At degree 6 not one digit of theirs is right, and yet the curve goes through the points.
-# Other coefficients fit almost as well, and only beyond the points you see how different they are. For such fits there
-# is `jt.linalg.lstsq`.
+# Other coefficients fit almost as well, and only beyond the points you see how different they are. From degree 7 on
+# the error stays at 1e0. By then rounding has wiped out what aᵀa says about large changes of the coefficients that
+# hardly change the curve. The right coefficients are large in just these ways. Those of the normal equations come out
+# far too small, so nearly everything is missing, and that is an error of 100 %. For such fits there is
+# `jt.linalg.lstsq`.
 #
 # ## 10. Rotations that leave only a diagonal
 #
-# The condition number is the largest *singular value* of a over the smallest one. Their squares are the *eigenvalues*
-# of aᵀa. You can watch how Jacobi's method finds these. It takes two axes, p and q, and rotates them, by just that
-# angle at which the number in row p and column q becomes 0. This spoils zeros that were made before, but each rotation
-# makes the numbers outside of the diagonal smaller as a whole. At last only the diagonal is left, and it holds the
-# eigenvalues.
+# The matrix h = [[2, 1], [1, 2]] turns most vectors into another direction, but not all. It turns (1, 1) into (3, 3),
+# which is 3 times (1, 1), and (1, -1) into (1, -1), which is 1 times itself. These two directions are the *axes* of h
+# (also called eigenvectors), and 3 and 1 are its *eigenvalues*. Each symmetric matrix with n rows has n such axes, at
+# right angles to each other. `w, v = jt.linalg.eigh(h)` finds both: the columns of v are the axes, each of length 1,
+# and w[k] is the eigenvalue of column k. Here w is (1, 3). If h holds the second derivatives of a surface, w[k] is how
+# strongly that surface bends along column k: the bend is 3 along (1, 1), and 1 along (1, -1).
+#
+# A matrix that is not symmetric, such as a, has *singular values*: the square roots of the eigenvalues of aᵀa. The
+# largest one says how many times as long a makes a vector at the most, the smallest one how many times at the least.
+# The condition number is the largest over the smallest.
+#
+# You can watch how Jacobi's method finds eigenvalues. It takes two coordinate axes, p and q, and rotates them, by just
+# that angle at which the number in row p and column q becomes 0. This spoils zeros that were made before, but each
+# rotation makes the numbers outside of the diagonal smaller as a whole. At last only the diagonal is left, and it holds
+# the eigenvalues.
 #
 # Step through one *sweep*: one rotation for each pair of axes, 6 of them. **Predict**: how much is left outside of the
 # diagonal after each sweep?
 
 # %%
 JACOBI = """
-for i in range(out_shape0):
-    for j in range(out_shape0):
-        @out(i, j) = @in0(i, j)
-for p in range(out_shape0):
-    for q in range(p + 1, out_shape0):
-        angle = math.atan2(2 * @out(p, q), @out(p, p) - @out(q, q)) / 2
+n = out_shape0
+out[:] = in0
+for p in range(n):
+    for q in range(p + 1, n):
+        apart = @out(p, p) - @out(q, q)
+        angle = math.atan2(2 * @out(p, q), apart) / 2
         c, s = math.cos(angle), math.sin(angle)
-        for k in range(out_shape0):
+        for k in range(n):
             x, y = @out(p, k), @out(q, k)
             @out(p, k) = c * x + s * y
             @out(q, k) = c * y - s * x
-        for k in range(out_shape0):
+        for k in range(n):
             x, y = @out(k, p), @out(k, q)
             @out(k, p) = c * x + s * y
             @out(k, q) = c * y - s * x
+        @out(p, q) = @out(q, p) = 0  # up to rounding
 """
 
 
@@ -297,6 +324,10 @@ print("on the diagonal:   ", np.sort(np.diag(rotated.numpy())).round(6))
 print("jt.linalg.eigvalsh:", jt.linalg.eigvalsh(squares).numpy().round(6))
 see.step_kernel(sweep(squares))
 
+# %% [markdown]
+# **Look.** The first sweep leaves a sixth. After that, each sweep at least doubles the number of zeros behind the
+# point.
+#
 # %% exercise 16.4
 # %% [markdown]
 # ## 12. Newton against gradient descent
@@ -328,22 +359,24 @@ def walked(step, f, place):
 ways = [lambda f, v: v - (1e-3 if f is valley else 0.1) * jt.func.grad(f)(v)]
 if solved("16.4"):
     ways += [newton, careful]  # noqa: F821 - your functions
-figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-x, y = np.meshgrid(*2 * [np.linspace(-1.6, 1.6, 200)])
-for axis, f, start in zip(axes, (valley, wells), ((-1.2, 1.0), (0.3, 1.2)), strict=True):
+looks = ("descent", "r.-", 1), ("newton", "c.-", 5), ("careful", "b.--", 1)  # a thin line is seen on a thick one
+figure, axes = plt.subplots(1, 2, figsize=(10, 4.5), layout="constrained")
+for axis, f, start, low in zip(axes, (valley, wells), ((-1.2, 1.0), (0.3, 1.2)), (-3.6, -1.0), strict=True):
+    x, y = np.meshgrid(np.linspace(-1.6, 1.6, 200), np.linspace(low, 1.6, 200))
     axis.contour(x, y, np.log10(f([x, y])), 12, cmap="Greys", linewidths=0.7)
-    axis.set(xlim=(-1.6, 1.6), ylim=(-1.6, 1.6), title=f.__name__)
-    for way, name, line in zip(ways, ("descent", "newton", "careful"), ("r.-", "b.-", "g.--"), strict=False):
+    axis.set(title=f.__name__)
+    for way, (name, line, wide) in zip(ways, looks, strict=False):
         path = walked(way, f, start)
-        axis.plot(*path.T, line, label=f"{name}, {len(path) - 1} steps", linewidth=1, markersize=5)
+        axis.plot(*path.T, line, label=f"{name}, {len(path) - 1} steps", linewidth=wide, markersize=5 + wide)
         print(f"{f.__name__}, {name:8} {len(path) - 1:4} steps, to ({path[-1, 0]:.3f}, {path[-1, 1]:.3f})")
-    axis.legend()
+    axis.plot(*start, "ko", label="start")
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2)
 plt.show()
 
 # %% [markdown]
 # **Look.** Gradient descent is in the valley at once, and then it creeps along the floor. The steep sides force it to
 # take short steps, and the floor hardly slopes. Newton's step divides the slope in each direction by how strongly the
-# surface bends there. Near the end, each step doubles the number of right digits. (Once it leaves the picture: it
+# surface bends there. Near the end, each step doubles the number of right digits. (Once it jumps far down, for it
 # only knows how the surface bends at the place where it stands.) Between the wells `newton` ends on the saddle, where
 # the gradient is zero as well. `careful` goes on, into a well.
 #

@@ -32,6 +32,24 @@ def test_a_right_answer_in_another_form_passes(number, part, instead):
     assert found.passed, found
 
 
+MISTAKES = [  # of which exercise, what is written instead of what, and what is said of it
+    ("16.1", BANDS, "(low < frequency) & (frequency < high)", "themselves belong to the band"),
+    ("16.1", BANDS, "(low < frequency) & (frequency <= high)", "the bin at exactly `low` belongs to the band"),
+    ("16.2", "[even + turned, even - turned]", "[even + turned]", "that is the first half"),
+    ("16.2", "return np", "np", "it returns None: is a `return` missing?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "part", "instead", "words"), MISTAKES)
+def test_a_mistake_is_told_in_words(number, part, instead, words):
+    assert MASTERS[number].solved.count(part) == 1
+
+    found = one_verdict(number, MASTERS[number].solved.replace(part, instead))
+
+    assert not found.passed and words in found.words, found
+    assert (found.passed is None) == ("None" in words)  # then no try is used up
+
+
 def test_a_slider_has_a_button_for_each_degree_tells_its_errors_and_needs_no_script():
     ways = {"by QR": ([0, 1, np.nan], 1e-7), "normal equations": ([0, 9, 1e30], np.inf)}
     fits = {degree: (10.0**degree, ways) for degree in (1, 2, 3)}
@@ -40,7 +58,8 @@ def test_a_slider_has_a_button_for_each_degree_tells_its_errors_and_needs_no_scr
 
     html = pictures[0].html
     assert (
-        repr(pictures[0]).splitlines()[2] == "degree 3: condition number 1e+03; error 1e-07 by QR, inf normal equations"
+        repr(pictures[0]).splitlines()[2]
+        == "degree 3: cond(a) 1e+03, cond(aᵀa) 1e+06; error 1e-07 by QR, inf normal equations"
     )
     assert html.count('<input type="radio"') == html.count('<g class="g') == 3
     assert html.count("checked>") == 1

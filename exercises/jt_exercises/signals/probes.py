@@ -18,10 +18,11 @@ def on_vars(answer: Answer, *arrays: np.ndarray) -> Any:
 
 
 def transformed(answer: Answer, x: np.ndarray) -> Any:
-    """The transform of x, where `answer` makes one of those of its halves."""
+    """The transform of x, where `answer` makes one of those of its halves; None if it makes nothing of them."""
     if len(x) == 1:
         return x
-    return answer(*(np.asarray(transformed(answer, half)) for half in (x[::2], x[1::2])))
+    halves = [transformed(answer, half) for half in (x[::2], x[1::2])]
+    return None if any(half is None for half in halves) else answer(*map(np.asarray, halves))
 
 
 def on_surface(answer: Answer, a: np.ndarray, b: np.ndarray, x: np.ndarray) -> Any:

@@ -1,6 +1,6 @@
 """Slider: what becomes of a curve, while its columns become more and more alike?
 
-    slider(t, y, places, fits)     fits[degree] = condition number, and for each way of solving a curve and its error
+    slider(t, y, places, fits)     fits[degree] = cond(a), and for each way of solving a curve and its error
 
 On the left are the points (t, y), and the curves of one degree over `places`. On the right are the errors of all
 degrees, and below them a button for each: it picks a degree, with a click or with Tab and the arrow keys. It is HTML
@@ -20,14 +20,14 @@ from jt_exercises.picture import Picture
 
 Ways = Mapping[str, tuple[Any, float]]
 Fits = Mapping[int, tuple[float, Ways]]
-WIDE, HIGH, TOP, FOOT = 640, 300, 44, 236  # the picture; above and below both plots
-LEFT, RIGHT = (10, 300), (372, 622)  # of the points, of the errors
+WIDE, HIGH, TOP, FOOT = 640, 312, 52, 248  # the picture; above and below both plots
+LEFT, RIGHT = (28, 308), (372, 630)  # of the points, of the errors
 LEAST, MOST = -8, 2  # powers of ten of an error
 PAPER, INK, SOFT = "var(--jp-layout-color0,#fff)", "var(--jp-ui-font-color1,#1b1b1b)", "#8a8f98"
 LINES = ("#0072b2", "#d55e00")  # of the ways of solving
 STYLE = f"""
 .jtcond{{position:relative;max-width:{WIDE}px;background:{PAPER}}} .jtcond svg{{display:block;width:100%;height:auto}}
-.jtcond text{{font:12px sans-serif;fill:{INK}}} .jtcond .g{{display:none}}
+.jtcond text{{font:14px sans-serif;fill:{INK}}} .jtcond .g{{display:none}}
 .jtcond .b{{font-weight:bold}} .jtcond .m{{text-anchor:middle}}
 .jtcond path{{fill:none;stroke:{SOFT};stroke-width:.6}} .jtcond circle{{fill:{INK}}}
 .jtcond .l0{{stroke:{LINES[0]};stroke-width:2}} .jtcond .l1{{stroke:{LINES[1]};stroke-width:2;stroke-dasharray:6 3}}
@@ -41,15 +41,15 @@ def slider(t: Any, y: Any, places: Any, fits: Fits) -> Picture:
 
     Example:
         >>> slider([0, 1], [0, 1], [-1, 2], {1: (2.6, {"by QR": ([-1, 2], 1e-7)})})
-        degree 1: condition number 2.6; error 1e-07 by QR
+        degree 1: cond(a) 2.6, cond(aᵀa) 6.8; error 1e-07 by QR
     """
     degrees, ways = list(fits), list(next(iter(fits.values()))[1])
     told = {d: [f"{error:.0e} {way}" for way, (_, error) in fits[d][1].items()] for d in degrees}
-    text = "\n".join(f"degree {d}: condition number {fits[d][0]:.2g}; error {', '.join(told[d])}" for d in degrees)
+    text = "\n".join(f"degree {d}: {_conditions(fits[d])}; error {', '.join(told[d])}" for d in degrees)
     name = f"jtcond{next(_numbers)}"
     picked = "".join(f'.{name} input[value="{d}"]:checked~svg .g{d}{{display:inline}}' for d in degrees)
     edges = np.min(places), np.max(places), np.min(y) - np.ptp(y) / 3, np.max(y) + np.ptp(y) / 3
-    parts = [*_still(degrees, fits, ways), *_points(t, y, edges)]
+    parts = [*_still(degrees, fits, ways), *_frame(edges), *_points(t, y, edges)]
     for d in degrees:
         parts += _group(d, _across(degrees, d), fits[d], places, edges)
     clip = f'<clipPath id="{name}"><rect x="{LEFT[0]}" y="{TOP}" width="{LEFT[1] - LEFT[0]}" height="{FOOT - TOP}"/>'
@@ -57,6 +57,11 @@ def slider(t: Any, y: Any, places: Any, fits: Fits) -> Picture:
     svg = f'<svg viewBox="0 0 {WIDE} {HIGH}" aria-hidden="true">{clips}{"".join(parts)}</svg>'
     style = f"<style>{STYLE}{picked}</style>"
     return Picture(f'{style}<div class="jtcond {name}">{_buttons(degrees, name, text)}{svg}</div>', text)
+
+
+def _conditions(fit: tuple[float, Ways]) -> str:
+    """The condition numbers of a, and of aᵀa: its square."""
+    return f"cond(a) {fit[0]:.2g}, cond(aᵀa) {fit[0] ** 2:.2g}"
 
 
 def _across(degrees: list[int], degree: int) -> float:
@@ -85,8 +90,8 @@ def _still(degrees: list[int], fits: Fits, ways: list[str]) -> Iterator[str]:
     x = [_across(degrees, d) for d in degrees]
     for k, way in enumerate(ways):
         yield _line(x, [_down(fits[d][1][way][1]) for d in degrees], f"l{k}")
-        left = RIGHT[0] + 130 * k
-        yield _line([left, left + 22], [TOP - 12] * 2, f"l{k}") + _text(left + 28, TOP - 8, way)
+        left = RIGHT[0] + 104 * k
+        yield _line([left, left + 22], [TOP - 12] * 2, f"l{k}") + _text(left + 26, TOP - 8, way)
     yield from (_text(a, HIGH - 10, d, "m") for a, d in zip(x, degrees, strict=True))
     yield _text(RIGHT[0] - 52, HIGH - 10, "degree") + _text(RIGHT[0], 16, "error of the coefficients")
 
@@ -98,13 +103,25 @@ def _at(t: Any, y: Any, edges: tuple[Any, ...]) -> tuple[Any, Any]:
     return across, FOOT - (FOOT - TOP) * (high - y0) / (y1 - y0)
 
 
+def _frame(edges: tuple[Any, ...]) -> Iterator[str]:
+    """Lines at whole values of y, and marks at t = 0, 0.5 and 1."""
+    for value in range(math.ceil(edges[2]), math.floor(edges[3]) + 1):
+        _, (y,) = _at([0], [value], edges)
+        yield _line(LEFT, [y, y]) + _text(LEFT[0] - 20, y + 4, value)
+    for t in (0, 0.5, 1):
+        (x,), _ = _at([t], [0], edges)
+        yield _line([x, x], [FOOT, FOOT + 5]) + _text(x, FOOT + 20, f"t = {t}" if t == 0 else t, "m")
+    yield _line(LEFT, [FOOT, FOOT])
+
+
 def _points(t: Any, y: Any, edges: tuple[Any, ...]) -> Iterator[str]:
     yield from (f'<circle r="2.5" cx="{a:.1f}" cy="{b:.1f}"/>' for a, b in zip(*_at(t, y, edges), strict=True))
 
 
 def _group(degree: int, x: float, fit: tuple[float, Ways], places: Any, edges: tuple[Any, ...]) -> Iterator[str]:
     """What is shown of one degree."""
-    yield f'<g class="g g{degree}">' + _text(LEFT[0], 16, f"degree {degree}: condition number {fit[0]:.2g}", "b")
+    yield f'<g class="g g{degree}">' + _text(LEFT[0], 16, f"degree {degree}", "b")
+    yield _text(LEFT[0], 38, _conditions(fit))
     for k, (curve, _) in enumerate(fit[1].values()):
         yield _line(*_at(places, curve, edges), f"c l{k}")
     yield _line([x, x], [TOP, FOOT]) + "</g>"

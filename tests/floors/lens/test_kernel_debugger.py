@@ -145,6 +145,16 @@ def test_an_error_is_told_with_its_line():
     assert not steps.complete
 
 
+def test_a_line_that_fills_a_slice_writes_each_of_its_cells():
+    x, order = jt.array(np.arange(6.0).reshape(2, 3)), jt.array([2, 0, 1])
+    body = "out[:] = in0[:, in1]\nout[1, 1:] = 7\nout[:, in1] = 8"
+
+    steps = steps_of(jt.code(x.shape, x.dtype, [x, order], body, boundscheck=False))
+    written = [[(t.place, t.value) for t in m.touches if t.write] for m in steps.moments]
+
+    assert [w for w in written if w] == [[*enumerate([2, 0, 1, 5, 3, 4])], [(4, 7), (5, 7)]]  # places in a list: a copy
+
+
 def test_halves_are_shown_as_the_numbers_they_are():
     x = jt.array([1.5, 2.5]).half()
 

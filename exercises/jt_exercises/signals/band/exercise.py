@@ -64,4 +64,9 @@ def _mistakes(n: int, rate: float, low: float, high: float) -> Iterator[tuple[np
     yield _band(k, low, high), "these are numbers of bins. How many waves a second is bin k?"
     yield _band(np.linspace(0, rate / 2, n // 2 + 1), low, high), "of an odd number, the last bin is not at rate / 2"
     yield 1 - _band(f, low, high), "this keeps what is outside of the band"
-    yield ((low < f) & (f < high)).astype(float), "`low` and `high` themselves belong to the band"
+    for above, below, words in (
+        (low < f, f < high, "`low` and `high` themselves belong to the band"),
+        (low <= f, f < high, "the bin at exactly `high` belongs to the band, too: at most `high`"),
+        (low < f, f <= high, "the bin at exactly `low` belongs to the band, too: at least `low`"),
+    ):
+        yield (above & below).astype(float), words

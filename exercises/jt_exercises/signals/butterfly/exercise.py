@@ -70,6 +70,7 @@ def _mistakes(even: np.ndarray, odd: np.ndarray) -> Iterator[tuple[np.ndarray, s
     ):
         yield _joined(even, odd, np.exp(np.pi * turn * k)), words
     right = np.exp(-1j * np.pi * k / h)
+    yield _joined(even, -odd, right), "the two wings are exchanged: first come the sums, then the differences"
     yield _joined(odd, even, right), "the odd places are turned, not the even ones"
     yield _joined(even, odd, right, 1), "the second half is a difference: half a turn later, the sign has changed"
     yield _joined(even, odd, right)[:, :h], "that is the first half: bins from n / 2 on are differences"

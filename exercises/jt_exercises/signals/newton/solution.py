@@ -9,9 +9,10 @@
 #
 # Where the surface bends up in all directions, as a bowl does, this step goes down to a minimum. At a *saddle* the
 # gradient is zero, too, but there the surface bends up in one direction and down in another, and near it Newton climbs
-# towards the saddle. So write `careful` as well, which always goes down. With `w, v = jt.linalg.eigh(h)`, column k of v
-# is a direction in which the surface bends by w[k]. Go down the slope along each of them, and divide that slope by
-# |w[k]|, or by `least` where |w[k]| is smaller. In a bowl that is Newton's step.
+# towards the saddle. So write `careful` as well, which always goes down. With `w, v = jt.linalg.eigh(h)`, the columns
+# of v are axes, and w[k] is the bend along column k. An example: 2x² - y² bends up by 4 along x, and down by 2 along y.
+# So w is (-2, 4), and the columns of v are (0, 1) and (1, 0). `v.T @ g` are the slopes along these axes. Go down along
+# each axis: divide its slope by |w[k]|, or by `least` where |w[k]| is smaller. In a bowl that is Newton's step.
 
 # %%
 import jt_edu as jt

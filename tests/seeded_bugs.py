@@ -1,6 +1,6 @@
 """Seeded bugs: would the tests notice?
 
-    python -m tests.seeded_bugs                  plants one bug in each of 20 rooms, one at a time
+    python -m tests.seeded_bugs                  plants one bug in each of 24 rooms, one at a time
     python -m tests.seeded_bugs ops draw         only those of some rooms
     python -m tests.seeded_bugs --share 3        with share 3 of the large tables; else the share of this commit
 
@@ -57,6 +57,14 @@ BUGS = (
         "a convolution of a channels_last image has a contiguous result", "layers/test_memory_format.py"),
     Bug("ops", "jt_edu/ops/special.py", "f.SIGN(x) * o - _by(o, x)", "f.SIGN(x) * o + _by(o, x)",
         "the gradient of i1e is wrong", "parity/test_corners.py"),
+    Bug("linalg", "jt_edu/linalg/cholesky.py", "adjoint_of(tril(p, -1))", "adjoint_of(tril(p))",
+        "the gradient of a Cholesky factor counts its diagonal twice", "floors/linalg"),
+    Bug("fft", "jt_edu/fft/real.py", "_ends(dout, 2.0)", "_ends(dout, 1.0)",
+        "the gradient of rfft is too small at its first and last wave", "floors/fft"),
+    Bug("sparse", "jt_edu/sparse/products.py", "b * other[j]", "a * other[j]",
+        "a sparse matrix by rows takes every second entry for the one before", "floors/sparse"),
+    Bug("func", "jt_edu/func/batched_graph.py", "(axis + lead, below, above)", "(axis, below, above)",
+        "vmap of a padded window guards the wrong axis", "floors/func"),
     Bug("capture", "jt_edu/capture/compiled_step.py", "(kinds, same, tuple(named), backend,", "(kinds, same, backend,",
         "a compiled step(a=x, b=y), called as step(b=x, a=y), takes x for a", "floors/capture/test_compiled_step.py"),
     Bug("draw", "jt_edu/draw/lifetimes.py", "<title>{escape(tip)}</title>", "<title>{tip}</title>",

@@ -30,4 +30,4 @@ def test_a_run_that_does_not_end_is_told_and_stopped(tmp_path, monkeypatch):
 
 
 def test_each_bug_has_a_room_of_its_own():
-    assert len({bug.room for bug in BUGS}) == len(BUGS) == 20
+    assert len({bug.room for bug in BUGS}) == len(BUGS) == 24

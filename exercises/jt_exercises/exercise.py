@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jt_edu.base.plural import plural
 from jt_exercises.process import COPY, SECONDS, Forked, Here, LostError, RaisedError, Side
 from jt_exercises.verdict import Verdict, judged
 from jt_exercises.wire import WireError
@@ -68,9 +67,11 @@ class Exercise:
             answers = side.answers()
         except RaisedError as error:
             return Verdict(self.name, False, f"{error.kind}: {error}")
-        wanted = list(inspect.signature(self.judge).parameters)
-        if len(answers) != len(wanted):
-            takes = f'check("{self.number}", {", ".join(wanted)}) takes {plural(len(wanted), "answer")}'
+        wanted = inspect.signature(self.judge)
+        try:
+            wanted.bind(*answers)
+        except TypeError:
+            takes = f'check("{self.number}", {", ".join(wanted.parameters)}) takes {len(wanted.parameters)} answers'
             return Verdict(self.name, None, f"{takes}; it was given {len(answers)}")
         found = judged(self.name, partial(self.judge, *answers))
         if found.passed and not side.calls and any(callable(a) for a in answers):

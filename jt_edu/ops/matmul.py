@@ -78,7 +78,7 @@ def _letters(a: int, b: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[An
 
 def _is_other(x: Any) -> bool:
     """Whether x has products of its own, and says so with NumPy's word: a sparse tensor."""
-    return not isinstance(x, Var) and getattr(x, "__array_ufunc__", x) is None
+    return not isinstance(x, Var) and getattr(x, "__array_ufunc__", 0) is None
 
 
 def _at(x: Var, y: Any) -> Any:

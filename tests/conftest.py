@@ -34,6 +34,7 @@ import hypothesis  # noqa: E402  the environment above comes first
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
+from jt_edu import backends  # noqa: E402
 from tests import share  # noqa: E402
 from tests.again import SecondTry, allow, waits_for_others  # noqa: E402
 from tests.chromium import chromium  # noqa: E402, F401  a fixture for the folders browser and widgets
@@ -112,6 +113,12 @@ def rng(seed):
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002  the global generator is the point
     return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kernels_are_kept_in_one_folder():
+    """The backend asks once where that is: before a test gives JT_EDU_CACHE another value for itself."""
+    backends.get("numba")
 
 
 # ---------------------------------------------------------------------------------------------------------- oracle

@@ -201,7 +201,7 @@ REFUSED = {
     "x[0].add_(1)": r"would be lost; found x\[0\].add_\(1\), in line 1",
     "def f(:": "no Python; found invalid syntax, in line 1",
     "f'\0'": "no Python; found source code string cannot contain null bytes",
-    "f = torch.jit.script(g)\nh = torch.fft.fftn(x)": r"line 1. Try: (?s:.*)\n  line 2, torch.fft.fftn: ",
+    "f = torch.jit.script(g)\nh = torch.stft(x)": r"line 1. Try: (?s:.*)\n  line 2, torch.stft: ",
     "(" * 100_000: "nested more deeply|no Python",
 }
 

@@ -42,8 +42,10 @@ def matmul(x: Any, y: Any) -> Var:
         >>> matmul(array([[1.0, 2.0]]), array([[3.0], [4.0]])).numpy()
         array([[11.]], dtype=float32)
     """
-    if _is_other(x) or _is_other(y):
-        return x @ y  # type: ignore[no-any-return]
+    if _is_other(x):
+        return x.__matmul__(y)  # type: ignore[no-any-return]
+    if _is_other(y):
+        return y.__rmatmul__(x)  # type: ignore[no-any-return]
     a, b = as_var(x), as_var(y)
     if a.ndim == 0 or b.ndim == 0:
         raise ShapeError("matmul needs vectors or matrices", f"shapes {a.shape} and {b.shape}", "x * y")
@@ -81,12 +83,7 @@ def _is_other(x: Any) -> bool:
     return not isinstance(x, Var) and getattr(x, "__array_ufunc__", 0) is None
 
 
-def _at(x: Var, y: Any) -> Any:
-    """x @ y, which asks such a y first."""
-    return NotImplemented if _is_other(y) else matmul(x, y)
-
-
-method(_at, "__matmul__")
+method(matmul, "__matmul__")
 method(lambda x, y: matmul(y, x), "__rmatmul__")
 method(lambda x, y: x.become(matmul(x, y)), "__imatmul__")
 

@@ -119,7 +119,7 @@ def test_every_line_of_a_training_step_leads_to_operators_and_back(rng):
         lines = [(line.number, line.node, line.where) for line in k.lines]
         assert complaints(k.source, lines, k.nodes, feeds) == [], k.name
         assert all(line.op for line in k.lines)
-        assert any("test_kernel.py" in line.where for line in k.lines)
+        assert any("test_kernel.py" in line.where for line in k.lines), k.lines
 
 
 def test_every_line_of_a_page_leads_to_its_nodes_and_back(rng):

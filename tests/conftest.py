@@ -35,6 +35,7 @@ import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
 from jt_edu import backends  # noqa: E402
+from jt_edu.base.context import current  # noqa: E402
 from tests import share  # noqa: E402
 from tests.again import SecondTry, allow, waits_for_others  # noqa: E402
 from tests.chromium import chromium  # noqa: E402, F401  a fixture for the folders browser and widgets
@@ -90,7 +91,11 @@ def pytest_collection_finish():
 
 
 def pytest_runtest_teardown(item, nextitem):
-    """Nor among what outlives a file, such as kernels and plans."""
+    """Nor among what outlives a file, such as kernels and plans.
+
+    Running statistics that a test left pending ride along with no step of the next one, whose kernels may be counted.
+    """
+    current().rank_state.pop("riders", None)
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
         gc.freeze()

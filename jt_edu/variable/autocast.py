@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial, reduce, wraps
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from jt_edu.variable.autograd import LEAF
 from jt_edu.variable.pytree import replaced, vars_in
 from jt_edu.variable.var import Var, as_var
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 CASTABLE: dict[str, Callable[..., Any]] = {}  # name in the lists -> the function; filled when its module is imported
 
 
@@ -155,6 +156,12 @@ def _tell(cast: Cast) -> None:
         t.casts.append(cast)
 
 
+@overload
+def castable(function: Function) -> Function: ...
+@overload
+def castable(function: Function, *, name: str) -> Function: ...
+@overload
+def castable(*, name: str) -> Callable[[Function], Function]: ...
 def castable(function: Any = None, *, name: str = "") -> Any:
     """Mark a function as a point where a region decides on a dtype. Also a decorator, with or without brackets.
 

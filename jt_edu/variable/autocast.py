@@ -146,6 +146,16 @@ def _spelled(name: str, function: Callable[..., Any], args: tuple[Any, ...], nam
     return name.format(**given.arguments)
 
 
+def cast_inside(value: Any, to: DType) -> Any:
+    """A structure with its Vars of floats in another dtype.
+
+    Example:
+        >>> [v.dtype for v in cast_inside([ones(1), ones(1, dtype="float64"), ones(1, dtype="int8")], jt.float16)]
+        [jt.float16, jt.float64, jt.int8]
+    """
+    return replaced(value, [v.cast(to) if _may_be_cast(v) else v for v in vars_in(value)])
+
+
 def _may_be_cast(v: Var) -> bool:
     """float64 was asked for by name, and stays; so do complex and whole numbers."""
     return v.dtype.kind == "f" and v.dtype.size < 8

@@ -45,12 +45,10 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "ger"): "jt.outer",
     ("jt", "range"): "jt.arange, whose end is left out",
     ("jt", "version"): "jt.__version__",
-    ("jt", "autocast"): "x.half() or net.half(): automatic mixed precision is not here yet",
     ("jt", "vision"): "jt.data.transform and jt.models",
     ("jt", "profiler"): "with jt.trace() as t:, or with jt.profile_scope() as report:",
     ("jt", "number_of_live_vars"): "jt.memory_stats()",
     ("jt", "lexsort"): "np.lexsort, with the keys as x.numpy()",
-    ("jt", "amp"): "net.half(), net.bfloat16() or x.half(): automatic mixed precision is not here yet",
     ("jt", "fx"): "y.graph() and jt.explain(y), which show a graph: rewriting one is not here yet",
     ("jt", "quantization"): _HALVES,
     ("jt", "quant"): _HALVES,
@@ -164,7 +162,7 @@ _OF_JT = (
     "sync_all"
 )
 ROOMS = (  # loaded when asked for
-    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft"
+    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft amp"
 )
 _OF_MATRICES = (
     "cholesky cholesky_solve det eig eigh inv logdet lstsq lu_factor matrix_exp matrix_rank pinv qr slogdet solve "
@@ -173,6 +171,7 @@ _OF_MATRICES = (
 MATRICES = {name: f"jt_edu.linalg:{name}" for name in _OF_MATRICES.split()}
 MATRICES |= {"inverse": "jt_edu.linalg:inv", "pinverse": "jt_edu.linalg:pinv"}
 JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
+JITTORS_OWN |= {f: f"jt_edu.amp:{f}" for f in ("autocast", "get_autocast_dtype", "is_autocast_enabled")}
 _OF_SPARSE = "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor"
 JITTORS_OWN |= {name: f"jt_edu.sparse:{name}" for name in _OF_SPARSE.split()}
 

@@ -3,6 +3,7 @@
     with jt.trace() as t:            t.built       nodes, with the learner's line that made each
         y.numpy()                    t.decisions   which edge was fused or cut, by which rule
                                      t.kernels     what was compiled and run: source, ms, bytes, flops
+                                     t.casts       which function computed in which dtype inside an autocast region
                                      t.memory      what was allocated and freed, and how much was alive
     with jt.trace(values=True) as t: t.values      what each node was, in a few numbers and cells
 
@@ -147,6 +148,7 @@ class Trace:
     predicted_peak: int = 0  # bytes, the largest of the runs in this trace
     values: list[Value] = field(default_factory=list)
     wants_values: bool = False
+    casts: list[Any] = field(default_factory=list)
 
     @property
     def peak(self) -> int:

@@ -21,6 +21,7 @@ from jt_edu.ops.arguments import choice, in_place, number, one_of, same_words
 from jt_edu.ops.dtype_rules import floats
 from jt_edu.ops.special import BELL, NDTR
 from jt_edu.ops.trigonometry import TANH
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
@@ -278,6 +279,7 @@ def selu(x: Any) -> Var:
 
 
 @method
+@castable
 @template
 @same_words
 def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Var:
@@ -350,6 +352,7 @@ def mish(x: Any) -> Var:
 
 
 @method
+@castable
 @template
 @same_words
 def gelu(x: Any, approximate: str = "none") -> Var:

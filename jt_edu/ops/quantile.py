@@ -26,6 +26,7 @@ from jt_edu.ops.elementwise import lerp
 from jt_edu.ops.reduce import position, sum
 from jt_edu.ops.row_view import Ranked, as_rows, one_axis, one_each, picked, ranked
 from jt_edu.ops.sort import sorted_positions
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var, method
 
 __all__ = ["median", "mode", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
@@ -109,6 +110,7 @@ def _count(rows: Var) -> Var:
 
 
 @method
+@castable
 @same_words
 def quantile(
     x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", *, method: Any = None

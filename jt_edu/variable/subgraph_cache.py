@@ -104,10 +104,13 @@ def template(function: Function) -> Function:
     def call(*args: Any, **named: Any) -> Any:
         context = current()
         moment = context.threads.now
+        region = moment.autocast
+        if region is not None and call.casts:  # type: ignore[attr-defined]
+            return region.run(call.casts, call, args, named)  # type: ignore[attr-defined]
         if moment.capture is not None or not context.flags.lazy_execution:
             return function(*args, **named)
         inputs: list[Node] = []
-        kinds: list[Any] = [moment.no_grad, *named]
+        kinds: list[Any] = [moment.no_grad, region and region.key, *named]
         _add_kinds(kinds, (*args, *named.values()) if named else args, inputs)
         kind = tuple(kinds)
         try:
@@ -118,13 +121,15 @@ def template(function: Function) -> Function:
             return function(*args, **named)
         if found is not NEW:
             return _copied(found, inputs, context)
-        begin = next(context.ids)
+        begin, decided = next(context.ids), region and region.decided
         answer = function(*args, **named)
         if len(known) >= KINDS:
             known.clear()
-        known[kind] = _written_down(answer, inputs, begin)
+        told = region and region.decided == decided  # what was cast is told, and kept, each time
+        known[kind] = NEVER if told is False else _written_down(answer, inputs, begin)
         return answer
 
+    call.casts = ""  # type: ignore[attr-defined]  # its name, if it is castable (autocast.py)
     return call  # type: ignore[return-value]
 
 

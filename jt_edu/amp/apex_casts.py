@@ -1,7 +1,7 @@
 """Apex casts: where do dtypes change around a model, and around a function of one's own?
 
-    O2, O3   model(x)      x becomes float16, what comes out float32; batch norm keeps its float32 numbers
-    O1       a function that `half_function` decorates, or that is registered, casts what it is given
+O2, O3   model(x)      x becomes float16, what comes out float32; batch norm keeps its float32 numbers
+O1       a function that `half_function` decorates, or that is registered, casts what it is given
 """
 
 from __future__ import annotations

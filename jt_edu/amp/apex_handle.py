@@ -1,9 +1,9 @@
 """Apex handle: how were casts and scales asked for before there were levels?
 
-    handle = amp.init()                                   operators cast, from here on
-    with handle.scale_loss(loss, optimizer) as scaled:    one scale for all
-    optimizer = handle.wrap_optimizer(optimizer, num_loss=2)
-    with optimizer.scale_loss(loss) as scaled:            or one for each loss of an optimizer, in their order
+handle = amp.init()                                   operators cast, from here on
+with handle.scale_loss(loss, optimizer) as scaled:    one scale for all
+optimizer = handle.wrap_optimizer(optimizer, num_loss=2)
+with optimizer.scale_loss(loss) as scaled:            or one for each loss of an optimizer, in their order
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class AmpHandle:
         if not self._active:
             yield loss
             return
-        one = vars(optimizer).get("amp") or Scaled(optimizer, [self._scaler]).attached()
+        one = vars(optimizer).get("_amp") or Scaled(optimizer, [self._scaler]).attached()
         with scaling(loss, [one], self._scaler) as scaled:
             yield scaled
 

@@ -1,14 +1,13 @@
 """Apex initialize: how is a training made one of mixed precision, by three lines?
 
-    model, optimizer = amp.initialize(model, optimizer, opt_level="O1")
-    with amp.scale_loss(loss, optimizer) as scaled:
-        scaled.backward()
-    optimizer.step()                                   or, as in Jittor, for all three: optimizer.step(loss)
+model, optimizer = amp.initialize(model, optimizer, opt_level="O1")
+with amp.scale_loss(loss, optimizer) as scaled:
+    scaled.backward()
+optimizer.step()                                   or, as in Jittor, for all three: optimizer.step(loss)
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -93,7 +92,7 @@ def initialize(
     state = Amp(chosen, [scaler_of(chosen.loss_scale, *limits) for _ in range(losses)], verbosity)
     modules, rules = _listed("models", models, Module), _listed("optimizers", optimizers, Optimizer)
     for optimizer in rules:
-        if "amp" in vars(optimizer):
+        if "_amp" in vars(optimizer):
             raise ArgumentError("an optimizer is initialized once", f"{optimizer!r} a second time", "a new optimizer")
     _cast(modules, chosen, cast_model_outputs)
     init(enabled=chosen.patch_torch_functions, verbose=verbosity > 1)
@@ -117,7 +116,7 @@ def _chosen(opt_level: str, wanted: dict[str, Any], verbosity: int) -> Propertie
 
 def _limits(least: float | None, most: float) -> tuple[float, float]:
     bottom = 0.0 if least is None else number("initialize", "min_loss_scale", least, 0.0)
-    return bottom, number("initialize", "max_loss_scale", math.inf if most is None else most, bottom, above=True)
+    return bottom, number("initialize", "max_loss_scale", most, bottom, above=not bottom)
 
 
 def _listed(name: str, given: Any, kind: type) -> list[Any]:
@@ -175,10 +174,10 @@ def scale_loss(loss: Var, optimizers: Any, loss_id: int = 0, delay_unscale: bool
         return
     chosen = []
     for optimizer in _listed("optimizers", optimizers, Optimizer):
-        if "amp" not in vars(optimizer):
+        if "_amp" not in vars(optimizer):
             raise ArgumentError("amp.scale_loss takes optimizers that amp.initialize was given", repr(optimizer),
                                 "amp.initialize(model, optimizer)")  # fmt: skip
-        chosen.append(vars(optimizer)["amp"])
+        chosen.append(vars(optimizer)["_amp"])
     delay = yes_or_no("scale_loss", "delay_unscale", delay_unscale)
     with scaling(loss, chosen, state.scaler(loss_id), delay, loss_id) as scaled:
         yield scaled
@@ -228,7 +227,9 @@ def load_state_dict(state: dict[str, dict[str, float]]) -> None:
     own = state_dict()
     fits = isinstance(state, dict) and {*state} == {*own}
     if not fits or any(not isinstance(one, dict) or {*one} != {"loss_scale", "unskipped"} for one in state.values()):
-        raise ArgumentError(f"the state of amp has {', '.join(own)}", short(state), "amp.state_dict(), of as many losses")
+        raise ArgumentError(
+            f"the state of amp has {', '.join(own)}", short(state), "amp.state_dict(), of as many losses"
+        )
     read = [
         (
             number("load_state_dict", "loss_scale", state[name]["loss_scale"], 0.0, above=True, finite=True),

@@ -65,9 +65,10 @@ class Masters:
 
     def follow(self) -> None:
         """Weights of the model that were changed by hand, or read from a file, become those of the masters."""
-        for (p, m), node in zip(self.pairs(), self.published, strict=True):
-            if p.node is not node and not (p == m.cast(p.dtype)).all().item():
-                m.update(p.cast("float32"))
+        with no_grad():
+            for (p, m), node in zip(self.pairs(), self.published, strict=True):
+                if p.node is not node:
+                    m.update(p.cast("float32").where_not(p == m.cast(p.dtype), m))
 
     def publish(self) -> None:
         """The masters' numbers become the model's, rounded."""

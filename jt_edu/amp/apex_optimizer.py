@@ -24,7 +24,6 @@ from jt_edu.base.own import doing
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.commit import added, forget_history, not_twice
 from jt_edu.optim.param_groups import params_of
-from jt_edu.ops.create import sync
 from jt_edu.variable.autocast import inside
 from jt_edu.variable.var import Var
 
@@ -53,7 +52,7 @@ class Scaled:
 
     def attached(self) -> Scaled:
         """From now on the optimizer asks here."""
-        vars(self.optimizer).update({name: getattr(self, name) for name in ANSWERED}, amp=self)
+        vars(self.optimizer).update({name: getattr(self, name) for name in ANSWERED}, _amp=self)
         return self
 
     def plain(self) -> bool:
@@ -75,16 +74,15 @@ class Scaled:
             m.grad = g
         self.aside = None
 
-    def close(self, scale: float) -> bool:
+    def close(self, scaler: LossScaler) -> bool:
         """Add the gradients of the model, unscaled, to what was put aside; whether one was inf or nan on any rank."""
         self.model._whole_batch()
         both = zip(params_of(self.model.param_groups), params_of(self.optimizer.param_groups), strict=True)
         fresh = [(m, p.grad) for p, m in both if p.grad is not None]
-        new, overflow = unscaled([g for _, g in fresh], scale)
+        new, overflow = unscaled([g for _, g in fresh], scaler)
         self.give_back()
         with no_grad():
             totals = added([m for m, _ in fresh], [g.cast(m.dtype) for g, (m, _) in zip(new, fresh, strict=True)])
-        sync([total for total in totals if total is not None])
         for (m, _), total in zip(fresh, totals, strict=True):
             m.grad = total
         self.optimizer._shared = [m.grad for m in params_of(self.optimizer.param_groups) if m.grad is not None]
@@ -125,8 +123,6 @@ class Scaled:
             tell(self.verbosity, self.left_out)
             self.left_out = ""
         else:
-            if self.masters is not None:
-                self.masters.follow()
             self._moved(None, retain_graph=False)
         self._let_go()
         return None
@@ -142,6 +138,8 @@ class Scaled:
 
     def _moved(self, loss: Any, retain_graph: bool) -> Var | None:
         """The optimizer's own step, in float32 also where operators cast."""
+        if self.masters is not None:
+            self.masters.follow()
         with inside(None):
             answer: Var | None = self.own["step"](loss, retain_graph)
         if self.masters is not None:
@@ -214,9 +212,11 @@ def scaling(
         raise
     if current().rank_state.get("graded") == start:
         current().rank_state["graded"] = loss.node.id  # step(loss) says that it would add the same gradients again
+    if (region := current().threads.now.autocast) is not None:
+        region.kept.clear()  # casts of parameters that are about to move
     if delay_unscale:
         return
-    found = [one.close(scaler.scale) for one in optimizers]
+    found = [one.close(scaler) for one in optimizers]
     if scaler.update(any(found)):
         for one in optimizers:
             one.left_out = f"Gradient overflow: a step is left out, and loss scale {number} becomes {scaler.scale}"

@@ -1,10 +1,10 @@
 """FP16 optimizer: how does one optimizer train a float16 model, without any level?
 
-    net = net.half()
-    optimizer = FP16_Optimizer(SGD(net.parameters(), lr=0.1), dynamic_loss_scale=True)
-    optimizer.backward(loss)            scaled, and unscaled into the gradients of the masters
-    optimizer.clip_master_grads(1.0)
-    optimizer.step()                    or, as in Jittor, for both: optimizer.step(loss)
+net = net.half()
+optimizer = FP16_Optimizer(SGD(net.parameters(), lr=0.1), dynamic_loss_scale=True)
+optimizer.backward(loss)            scaled, and unscaled into the gradients of the masters
+optimizer.clip_master_grads(1.0)
+optimizer.step()                    or, as in Jittor, for both: optimizer.step(loss)
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class FP16_Optimizer:  # noqa: N801 - Apex's name
     def update_master_grads(self) -> None:
         """Add the model's gradients to those of the masters, unscaled; with a dynamic scale, look for inf and nan."""
         if self._scaled.aside is not None:
-            found = self._scaled.close(self.loss_scaler.scale)
-            self.overflow |= found and self.dynamic_loss_scale
+            found = self._scaled.close(self.loss_scaler)
+            self.overflow |= found
 
     def clip_master_grads(self, max_norm: float, norm_type: float = 2.0) -> Any:
         """Scale the masters' gradients by one factor, so that their norm is at most `max_norm`.
@@ -140,7 +140,9 @@ class FP16_Optimizer:  # noqa: N801 - Apex's name
         elif closure is not None:
             return self._by(closure)
         if self.loss_scaler.update(self.overflow):
-            self._scaled.left_out = f"Gradient overflow: a step is left out, and the loss scale becomes {self.loss_scale}"
+            self._scaled.left_out = (
+                f"Gradient overflow: a step is left out, and the loss scale becomes {self.loss_scale}"
+            )
         self.overflow = False
         return self._scaled.step()
 

@@ -1,9 +1,9 @@
 """Grad scaler: the loss scale in PyTorch's words: `scale`, `unscale_`, `step`, `update`.
 
-    scaler.scale(loss).backward()     gradients, scale times as large          optimizer.backward(scaler.scale(loss))
-    scaler.unscale_(optimizer)        (if they are to be clipped, for one)     is Jittor's way to write the first line
-    scaler.step(optimizer)            unscaled; not made, if one is inf or nan
-    scaler.update()                   the rule of loss_scaler.py
+scaler.scale(loss).backward()     gradients, scale times as large          optimizer.backward(scaler.scale(loss))
+scaler.unscale_(optimizer)        (if they are to be clipped, for one)     is Jittor's way to write the first line
+scaler.step(optimizer)            unscaled; not made, if one is inf or nan
+scaler.update()                   the rule of loss_scaler.py
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class GradScaler:
                 "unscale_ divides the gradients of an optimizer once in each step", f"a second call, after {done}",
                 "scaler.update() between two steps",
             )  # fmt: skip
-        self._found[optimizer] = _divide(optimizer, self._rule.scale)
+        self._found[optimizer] = _divide(optimizer, self._rule)
 
     def step(self, optimizer: Optimizer, loss: Var | None = None, retain_graph: bool = False) -> None:
         """Let the optimizer make its step with unscaled gradients, unless one of them is inf or nan.
@@ -231,7 +231,7 @@ class GradScaler:
         self._rule = rule
 
 
-def _divide(optimizer: Optimizer, scale: float) -> bool:
+def _divide(optimizer: Optimizer, rule: LossScaler) -> bool:
     """Unscale the gradients in `.grad`, in place; whether any was inf or nan."""
     optimizer._whole_batch()
     held = [p for p in params_of(optimizer.param_groups) if p.grad is not None]
@@ -244,7 +244,7 @@ def _divide(optimizer: Optimizer, scale: float) -> bool:
                 "a scale is taken out of gradients that can hold what it has saved", f"float16 for {label(p)}",
                 "float32 parameters under jt.amp.autocast, or amp.initialize(opt_level='O2')",
             )  # fmt: skip
-    new, overflow = unscaled([p.grad for p in held if p.grad is not None], scale)
+    new, overflow = unscaled([p.grad for p in held if p.grad is not None], rule)
     for p, g in zip(held, new, strict=True):
         if p.grad is not None:
             p.grad.update(g)

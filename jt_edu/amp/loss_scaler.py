@@ -70,7 +70,7 @@ class LossScaler:
         self.window = whole("LossScaler", "window", window, 1)
         self.dynamic = yes_or_no("LossScaler", "dynamic", dynamic)
         self.least = number("LossScaler", "least", least, 0.0)
-        self.most = number("LossScaler", "most", most, self.least, above=True)
+        self.most = number("LossScaler", "most", most, self.least, above=not self.least)
         self.clean = 0
         self.scale = min(self.most, number("LossScaler", "scale", scale, 0.0, above=True, finite=True))
 
@@ -91,29 +91,31 @@ class LossScaler:
         return False
 
 
-def unscaled(gradients: Sequence[Var], scale: float) -> tuple[list[Var], bool]:
+def unscaled(gradients: Sequence[Var], scaler: LossScaler) -> tuple[list[Var], bool]:
     """Gradients divided by a scale, and whether any was inf or nan before, on any rank; all computed in one go.
 
-    float16 and bfloat16 become float32 first: what a scale has saved is not lost again.
+    float16 and bfloat16 become float32 first: what a scale has saved is not lost again. With a scale that stays nobody
+    looks at them, and nothing is computed yet.
 
     Raises:
-        ArgumentError: inside a compiled step, which is captured before there are numbers to look at.
+        ArgumentError: a dynamic scale in a compiled step, which is captured before there are numbers to look at.
 
     Example:
-        >>> gradients, overflow = unscaled([jt.array([2.0, 4.0])], 2.0)
-        >>> gradients[0].tolist(), overflow, unscaled([jt.array([jt.inf])], 2.0)[1]
+        >>> gradients, overflow = unscaled([jt.array([2.0, 4.0])], LossScaler(2.0))
+        >>> gradients[0].tolist(), overflow, unscaled([jt.array([jt.inf])], LossScaler(2.0))[1]
         ([1.0, 2.0], False, True)
     """
-    if current().capture is not None:
+    if scaler.dynamic and current().capture is not None:
         raise ArgumentError(
             "whether a step is left out depends on its gradients", "a compiled step, in which there are no numbers yet",
             "the scaled loss and its backward() in the compiled step, and the optimizer's step after it",
         )  # fmt: skip
     with no_grad():
         wide = [g.cast("float32") if g.dtype.is_half else g for g in gradients]
-        counts = [g.isfinite().logical_not().sum() for g in wide]
-        total = stack(counts).sum().cast("float32") if counts else Var(0.0)
-        new = [g * (1 / scale) for g in wide]
+        new = [g * knob(lambda: 1 / scaler.scale) for g in wide]
+        if not scaler.dynamic:
+            return new, False
+        total = stack([g.isfinite().logical_not().sum() for g in wide]).sum().cast("float32") if wide else Var(0.0)
         if (crew := team()) is not None:
             total = crew.added([total])[0] or total
     sync([total, *new])

@@ -1,6 +1,6 @@
 """Amp: numbers of 16 bits where they are enough, and 32 where they are not. This file is a door: names only.
 
-autocast_mode.py and grad_scaler.py have PyTorch's words, the other files Apex's: start with apex_initialize.py.
+The files whose names begin with apex, and fp16_optimizer.py, have Apex's words; the others PyTorch's.
 """
 
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from jt_edu.amp.apex_casts import *
 from jt_edu.amp.apex_handle import init
 from jt_edu.amp.apex_initialize import *
 from jt_edu.amp.autocast_mode import *
+from jt_edu.amp.custom import *
 from jt_edu.amp.fp16_optimizer import FP16_Optimizer
 from jt_edu.amp.grad_scaler import GradScaler
 from jt_edu.amp.lists import APEX, LISTS, PYTORCH
@@ -16,7 +17,7 @@ from jt_edu.base.did_you_mean import door, names_of
 
 __all__ = [
     "APEX", "FP16_Optimizer", "GradScaler", "LISTS", "PYTORCH", "init",
-    *names_of("jt_edu.amp", "apex_casts apex_initialize autocast_mode"),
+    *names_of("jt_edu.amp", "apex_casts apex_initialize autocast_mode custom"),
 ]  # fmt: skip
 __all__.sort()
 

@@ -42,6 +42,7 @@ PYTORCH = Lists(
         _LOSSES,
         "huber_loss binary_cross_entropy",
         "adaptive_avg_pool3d adaptive_max_pool3d maximum_pool3d mean_pool3d max_unpool2d max_unpool3d pad_reflect",
+        "local_response_norm",  # there it is made of avg_pool3d
         "pad_replicate pad_edge grid_sample cdist polar prod quantile nanquantile stft trace view_as_complex",
         *[f"fft_{name}" for name in _TRANSFORMS.split()],
         *[f"linalg_{name}" for name in _DECOMPOSITIONS.split()],

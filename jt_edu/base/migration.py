@@ -9,6 +9,7 @@ _HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers in
 _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
 _SVD = "jt.linalg.svd(x), whose third part is the adjoint of V"
 _LU = "jt.linalg.lu_factor(x), for both factors in one matrix; jt.linalg.lu(x), for three"
+_AMP = 'with jt.amp.autocast(dtype="float16", lists="apex"):, whose lists say which function prefers float16'
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
     ("jt", "cuda"): _CPU,
@@ -81,6 +82,7 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "xpu"): _CPU,
     ("jt", "mkl"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
     ("jt", "mkldnn"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
+    **{("jt.flags", f): _AMP for f in ("amp_reg", "amp_level", "auto_mixed_precision_level")},
     ("jt.backends", "cudnn"): "jt.backends.conv, whose benchmark and deterministic are those of PyTorch's cudnn",
     ("jt.backends", "mkldnn"): "jt.backends.conv: algorithms are chosen automatically",
     ("jt.backends", "mkl"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",

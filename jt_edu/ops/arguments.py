@@ -370,10 +370,8 @@ def function(
     )
     for alias in aliases:
         method(made, alias)
-    if casts:
-        made.casts = ""  # type: ignore[attr-defined]
-        castable(made)
-    return method(made)
+    made.casts = ""  # type: ignore[attr-defined]
+    return method(castable(made) if casts else made)
 
 
 def _bound(function: str, words: Sequence[str], args: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:

@@ -153,10 +153,10 @@ def _variant(name: str, what: str, example: str, answer: str, whole: int = 1, sk
     return method(same_words(made))
 
 
-nanquantile = _variant(
+nanquantile = castable(_variant(
     "nanquantile", "The quantile of what is not nan; nan if all is.",
     "nanquantile(array([1.0, math.nan, 3.0]), 0.5).item()", "2.0", skip=True,
-)  # fmt: skip
+))  # fmt: skip
 percentile = _variant(
     "percentile", "The quantile of q percent.", "percentile(array([1.0, 2.0, 3.0]), 50).item()", "2.0", whole=100
 )

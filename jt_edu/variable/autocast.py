@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial, reduce, wraps
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from jt_edu.variable.autograd import LEAF
 from jt_edu.variable.pytree import replaced, vars_in
 from jt_edu.variable.var import Var, as_var
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 CASTABLE: dict[str, Callable[..., Any]] = {}  # name in the lists -> the function; filled when its module is imported
 
 
@@ -145,6 +146,16 @@ def _spelled(name: str, function: Callable[..., Any], args: tuple[Any, ...], nam
     return name.format(**given.arguments)
 
 
+def cast_inside(value: Any, to: DType) -> Any:
+    """A structure with its Vars of floats in another dtype.
+
+    Example:
+        >>> [v.dtype for v in cast_inside([ones(1), ones(1, dtype="float64"), ones(1, dtype="int8")], jt.float16)]
+        [jt.float16, jt.float64, jt.int8]
+    """
+    return replaced(value, [v.cast(to) if _may_be_cast(v) else v for v in vars_in(value)])
+
+
 def _may_be_cast(v: Var) -> bool:
     """float64 was asked for by name, and stays; so do complex and whole numbers."""
     return v.dtype.kind == "f" and v.dtype.size < 8
@@ -155,6 +166,12 @@ def _tell(cast: Cast) -> None:
         t.casts.append(cast)
 
 
+@overload
+def castable(function: Function) -> Function: ...
+@overload
+def castable(function: Function, *, name: str) -> Function: ...
+@overload
+def castable(*, name: str) -> Callable[[Function], Function]: ...
 def castable(function: Any = None, *, name: str = "") -> Any:
     """Mark a function as a point where a region decides on a dtype. Also a decorator, with or without brackets.
 

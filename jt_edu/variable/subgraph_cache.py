@@ -90,10 +90,7 @@ def template(function: Function) -> Function:
     """Copy what `function` built for the same kinds of arguments before; its graph may depend on nothing else.
 
     Example:
-        >>> @template
-        ... def half(x):
-        ...     print("built")
-        ...     return x / 2
+        >>> half = template(lambda x: print("built") or x / 2)
         >>> half(Var([2.0])).item(), half(Var([4.0])).item()
         built
         (1.0, 2.0)
@@ -123,14 +120,18 @@ def template(function: Function) -> Function:
             return _copied(found, inputs, context)
         begin, decided = next(context.ids), region and region.decided
         answer = function(*args, **named)
-        if len(known) >= KINDS:
-            known.clear()
-        told = region and region.decided == decided  # what was cast is told, and kept, each time
-        known[kind] = NEVER if told is False else _written_down(answer, inputs, begin)
+        cast = region is not None and region.decided != decided  # that is told, and kept, each time
+        _remember(known, kind, NEVER if cast else _written_down(answer, inputs, begin))
         return answer
 
     call.casts = ""  # type: ignore[attr-defined]  # its name, if it is castable (autocast.py)
     return call  # type: ignore[return-value]
+
+
+def _remember(known: dict[Any, Any], kind: Any, found: Any) -> None:
+    if len(known) >= KINDS:
+        known.clear()
+    known[kind] = found
 
 
 def _add_kinds(kinds: list[Any], arguments: Collection[Any], inputs: list[Node]) -> None:

@@ -47,7 +47,7 @@ class Masters:
         self._replace(0)
 
     def _replace(self, first: int) -> None:
-        """Put masters into the groups from this one on; what the optimizer keeps of a parameter becomes float32, too."""
+        """Put masters into the groups from this one on; what the optimizer keeps becomes float32, too."""
         for group in self.optimizer.param_groups[first:]:
             group["params"][:] = [_master(p) if p.dtype.is_half else p for p in group["params"]]
         recast(self.optimizer)

@@ -49,4 +49,4 @@ def amp_state(who: str) -> Amp:
 def tell(verbosity: int, text: str) -> None:
     """Print a line, on the first rank only."""
     if verbosity and place()[0] == 0:
-        print(text)
+        print(text)  # noqa: T201  Apex does, and `verbosity` says whether

@@ -140,9 +140,7 @@ class FP16_Optimizer:  # noqa: N801 - Apex's name
         elif closure is not None:
             return self._by(closure)
         if self.loss_scaler.update(self.overflow):
-            self._scaled.left_out = (
-                f"Gradient overflow: a step is left out, and the loss scale becomes {self.loss_scale}"
-            )
+            self._scaled.left_out = f"Gradient overflow: a step is left out, the loss scale becomes {self.loss_scale}"
         self.overflow = False
         return self._scaled.step()
 

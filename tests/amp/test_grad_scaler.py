@@ -52,7 +52,7 @@ def test_a_scale_does_not_grow_beyond_float32():
 
 
 @pytest.mark.parametrize("how", ["PyTorch", "Jittor"])
-@pytest.mark.parametrize("growth, backoff", [(2.0, 0.5), (1.7, 0.3)])
+@pytest.mark.parametrize(("growth", "backoff"), [(2.0, 0.5), (1.7, 0.3)])
 def test_scales_states_and_parameters_are_those_of_pytorch(torch, rng, how, growth, backoff):
     named = {"init_scale": 1e3, "growth_factor": growth, "backoff_factor": backoff, "growth_interval": 3}
     w, v = jt.array([1.0, -2.0]), torch.tensor([1.0, -2.0], requires_grad=True)
@@ -221,7 +221,7 @@ def test_a_state_of_something_else_is_refused(state):
 
 @pytest.mark.parametrize("wrong", [{"growth_factor": 1.0}, {"backoff_factor": 1.0}, {"init_scale": 0.0}])
 def test_factors_on_the_wrong_side_are_refused(wrong):
-    with pytest.raises(ArgumentError, match="=[01]"):
+    with pytest.raises(ArgumentError, match=r"=[01]"):
         GradScaler(**wrong)
 
 

@@ -17,12 +17,12 @@ from typing import Any
 
 from jt_edu.amp.apex_masters import Masters
 from jt_edu.amp.apex_state import tell
-from jt_edu.amp.loss_scaler import LossScaler, skip, unscaled
+from jt_edu.amp.loss_scaler import LossScaler, let_go, skip, unscaled
 from jt_edu.base.context import current, no_grad
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.own import doing
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.commit import added, forget_history, not_twice
+from jt_edu.optim.commit import added, not_twice
 from jt_edu.optim.param_groups import params_of
 from jt_edu.variable.autocast import inside
 from jt_edu.variable.var import Var
@@ -134,7 +134,7 @@ class Scaled:
         not_twice(loss, self.model.param_groups)
         with scaling(loss, [self], self.scalers[0]) as scaled:
             self.backward(scaled, retain_graph)
-        forget_history(loss, retain_graph)
+            let_go(loss, scaled, self.scalers[0], retain_graph)
 
     def _moved(self, loss: Any, retain_graph: bool) -> Var | None:
         """The optimizer's own step, in float32 also where operators cast."""

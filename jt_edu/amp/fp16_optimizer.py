@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jt_edu.amp.apex_optimizer import Scaled
-from jt_edu.amp.loss_scaler import LossScaler
+from jt_edu.amp.loss_scaler import LossScaler, let_go
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import short
 from jt_edu.ops.arguments import number, yes_or_no
@@ -103,7 +103,9 @@ class FP16_Optimizer:  # noqa: N801 - Apex's name
         now = yes_or_no("backward", "update_master_grads", update_master_grads)
         self._scaled.open()
         wide = loss.cast("float32") if loss.dtype.is_half else loss
-        self._scaled.backward(self.loss_scaler.scaled(wide), retain_graph)
+        scaled = self.loss_scaler.scaled(wide)
+        self._scaled.backward(scaled, retain_graph)
+        let_go(loss, scaled, self.loss_scaler, retain_graph)
         if now:
             self.update_master_grads()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.amp.loss_scaler import LossScaler, skip, unscaled
+from jt_edu.amp.loss_scaler import LossScaler, let_go, skip, unscaled
 from jt_edu.base.errors import ArgumentError, DtypeError, GradientError
 from jt_edu.base.own import doing
 from jt_edu.ir.builders import short
@@ -133,7 +133,9 @@ class GradScaler:
             raise ArgumentError("a scaled step is made once, with gradients that were looked at", short(loss),
                                 "scaler.scale(loss).backward(), then scaler.step(optimizer)")  # fmt: skip
         if loss is not None:
-            doing(optimizer, "backward")(self.scale(loss), retain_graph)
+            scaled = self.scale(loss)
+            doing(optimizer, "backward")(scaled, retain_graph)
+            let_go(loss, scaled, self._rule, retain_graph)
         if optimizer not in self._found:
             self.unscale_(optimizer)
         if self._found[optimizer]:

@@ -26,6 +26,7 @@ from jt_edu.capture.recorder import knob
 from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.concat import stack
 from jt_edu.ops.create import sync
+from jt_edu.optim.commit import forget_history
 from jt_edu.variable.parallel_context import team
 from jt_edu.variable.var import Var
 
@@ -125,3 +126,12 @@ def unscaled(gradients: Sequence[Var], scaler: LossScaler) -> tuple[list[Var], b
 def skip(optimizer: Any) -> None:
     """Leave a step out: gradients that the optimizer collected itself are forgotten, as after a step."""
     optimizer._let_go(None)
+
+
+def let_go(loss: Var, scaled: Var, scaler: LossScaler, retain_graph: bool) -> None:
+    """After `backward(scaled)` of an optimizer the loss itself is a number, too; in a team that of the whole batch."""
+    sync([loss])
+    if team() is not None and not retain_graph:
+        loss.update((scaled * (1 / scaler.scale)).cast(loss.dtype))
+        sync([loss])
+    forget_history(loss, retain_graph)

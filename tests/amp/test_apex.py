@@ -522,6 +522,18 @@ def test_a_dynamic_scale_cannot_be_compiled_whole():
         jt.compile(lambda x: sgd.step(net(x).sum()))(next(batches(1))[0])
 
 
+def test_the_loss_of_a_step_becomes_that_of_the_whole_batch_and_a_number():
+    def program():
+        jt.seed(0)
+        net = nn.Linear(2, 1)
+        net, sgd = quiet(net, jt.optim.SGD(net.parameters(), lr=0.0), opt_level="O2", loss_scale=64.0)
+        loss = net(jt.ones(1, 2)).sum() * 0 + jt.rank
+        sgd.step(loss)
+        return loss.item(), loss.node.behind
+
+    assert jt.simulate(2)(program) == [(0.5, ())] * 2
+
+
 @pytest.mark.parametrize("how", ["Apex", "Jittor"])
 @pytest.mark.parametrize("level", ["O1", "O2"])
 def test_all_ranks_leave_out_the_steps_in_which_one_overflows(level, how):

@@ -148,7 +148,7 @@ def test_a_step_of_ones_own_is_made_too(enabled):
     class Descent(jt.optim.Optimizer):
         def step(self):
             for p in self.param_groups[0]["params"]:
-                p -= 0.25 * p.grad
+                p.update(p - 0.25 * p.grad)
 
     w = jt.array([1.0])
     scaler = GradScaler(enabled=enabled)

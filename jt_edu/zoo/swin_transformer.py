@@ -64,16 +64,16 @@ def window_partition(x: Var, window: Size) -> Var:
 
 
 def window_reverse(x: Var, window: Size, size: Size) -> Var:
-    """Windows as a map: (n, windows, tokens, c) -> (n, h, w, c).
+    """What the heads of all windows say as a map: (n, windows, heads, tokens, d) -> (n, h, w, heads * d).
 
     Example:
         >>> windows = window_partition(jt.arange(8).reshape(1, 2, 4, 1), (2, 2))
-        >>> window_reverse(windows, (2, 2), (2, 4)).flatten().tolist()
+        >>> window_reverse(windows.unsqueeze(2), (2, 2), (2, 4)).flatten().tolist()
         [0, 1, 2, 3, 4, 5, 6, 7]
     """
-    (h, w), (high, wide) = size, window
-    parts = x.reshape(len(x), h // high, w // wide, high, wide, -1).permute(0, 1, 3, 2, 4, 5)
-    return parts.reshape(len(x), h, w, -1)
+    (n, _, heads, _, d), (h, w), (high, wide) = x.shape, size, window
+    parts = x.reshape(n, h // high, w // wide, heads, high, wide, d).permute(0, 1, 4, 2, 5, 3, 6)
+    return parts.reshape(n, h, w, heads * d)
 
 
 def relative_position_index(window: Size) -> np.ndarray:
@@ -151,16 +151,17 @@ class WindowAttention(nn.Module):
 
     def execute(self, x: Var) -> Var:
         """The same shape."""
-        (n, h, w, dim), (high, wide) = x.shape, self.window_size
+        (n, h, w, _), (high, wide) = x.shape, self.window_size
         down, right = -h % high, -w % wide
-        x = self._rolled(x, -1)
-        x = nn.functional.pad(x, (0, 0, 0, right, 0, down)) if down or right else x
-        parts = window_partition(self.qkv(x), self.window_size)  # (n, windows, l, 3 * dim)
+        if down or right:  # zeros get queries, keys and values, as all tokens
+            x = self.qkv(nn.functional.pad(self._rolled(x, -1), (0, 0, 0, right, 0, down)))
+        else:
+            x = self._rolled(self.qkv(x), -1)  # one copy rolls, and makes windows and heads
+        parts = window_partition(x, self.window_size)  # (n, windows, l, 3 * dim)
         q, k, v = parts.reshape(*parts.shape[:3], 3, self.num_heads, -1).permute(3, 0, 1, 4, 2, 5)
         seen = nn.scaled_dot_product_attention(q, k, v, self._bias(x), self.attn_drop if self.is_train else 0.0)
-        tokens = seen.transpose(2, 3).reshape(parts.shape[:3] + (dim,))  # of (n, windows, heads, l, d)
-        out = self.proj(window_reverse(tokens, self.window_size, (h + down, w + right)))
-        y: Var = self.proj_drop(self._rolled(out[:, :h, :w] if down or right else out, 1))
+        tokens = window_reverse(seen, self.window_size, (h + down, w + right))[:, :h, :w]  # (n, h, w, dim)
+        y: Var = self.proj_drop(self.proj(self._rolled(tokens, 1)))
         return y
 
     def _rolled(self, x: Var, way: int) -> Var:

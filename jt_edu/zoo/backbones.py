@@ -248,7 +248,8 @@ class GoogLeNet(Backbone, models.GoogLeNet):
     )
     stem = "conv1.conv"
     added: ClassVar = {
-        f"maxpool{k}": partial(nn.MaxPool2d, window, stride=2, ceil_mode=True) for k, window in enumerate((3, 3, 3, 2), 1)
+        f"maxpool{k}": partial(nn.MaxPool2d, window, stride=2, ceil_mode=True)
+        for k, window in enumerate((3, 3, 3, 2), 1)
     }
     settings: ClassVar = {"aux_logits": False, "transform_input": False}
     draw = partial(init.trunc_normal_, std=0.01)

@@ -41,8 +41,15 @@ def test_keys_and_features_are_those_of_timm(name, torch, timm):
 
     assert keys(net.state_dict()) == keys(theirs.state_dict())
     assert [(one["num_chs"], one["reduction"]) for one in net.feature_info] == short
-    assert (net.num_classes, net.num_features, net.head_hidden_size) == (1000, theirs.num_features, theirs.head_hidden_size)
-    assert {type(net.get_classifier()), type(net.reset_classifier(0) or net.get_classifier())} == {nn.Linear, nn.Identity}
+    assert (net.num_classes, net.num_features, net.head_hidden_size) == (
+        1000,
+        theirs.num_features,
+        theirs.head_hidden_size,
+    )
+    assert {type(net.get_classifier()), type(net.reset_classifier(0) or net.get_classifier())} == {
+        nn.Linear,
+        nn.Identity,
+    }
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -131,7 +138,10 @@ def test_scores_of_each_place_come_from_a_last_layer_that_is_a_convolution():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: zoo.create_model("resnet18", global_pool=""), r"pooled map; found global_pool='' and num_classes=1000"),
+        (
+            lambda: zoo.create_model("resnet18", global_pool=""),
+            r"pooled map; found global_pool='' and num_classes=1000",
+        ),
         (lambda: zoo.create_model("vgg11", global_pool="catavgmax"), "VGG pools into 512 channels; found twice"),
         (lambda: zoo.create_model("vgg11", drop_path_rate=0.1), "drop_path_rate=0.1, and none in VGG"),
         (lambda: zoo.create_model("resnet18", global_pool="median"), "median"),

@@ -10,7 +10,25 @@ from jt_edu import models, zoo
 from jt_edu.zoo import registry
 from jt_edu.zoo.registry import Entry, PretrainedCfg
 
-LETTERS = ("resne", "vit", "net", "tiny", "18", "101", "_bn", "small", "in1k", "*", "*", "?", ".", "[ab]", "_", "224", "s")
+LETTERS = (
+    "resne",
+    "vit",
+    "net",
+    "tiny",
+    "18",
+    "101",
+    "_bn",
+    "small",
+    "in1k",
+    "*",
+    "*",
+    "?",
+    ".",
+    "[ab]",
+    "_",
+    "224",
+    "s",
+)
 
 
 def patterns(rng, names, count):
@@ -166,4 +184,9 @@ def test_names_that_are_none_are_left_out_of_what_a_network_is_told(monkeypatch)
 
     told = zoo.create_model("echo.tag", num_classes=None, drop_rate=0.0, pretrained_cfg_overlay={"mean": 1})
 
-    assert told == {"pretrained": False, "pretrained_cfg": "tag", "pretrained_cfg_overlay": {"mean": 1}, "drop_rate": 0.0}
+    assert told == {
+        "pretrained": False,
+        "pretrained_cfg": "tag",
+        "pretrained_cfg_overlay": {"mean": 1},
+        "drop_rate": 0.0,
+    }

@@ -51,8 +51,8 @@ def create_model(
         pretrained_cfg_overlay: some values of it, such as `{"file": "mine.pth"}`.
         checkpoint_path: a file that is loaded in the end.
         kwargs: what the network is told, such as num_classes, in_chans, global_pool ("avg", "max", "avgmax",
-            "catavgmax", or "" for none), drop_rate, drop_path_rate; and features_only, out_indices: see `FeatureListNet`.
-            Those that are None are left out, so that a network's own value holds.
+            "catavgmax", or "" for none), drop_rate, drop_path_rate; and features_only, out_indices (see
+            `FeatureListNet`). Those that are None are left out, so that a network's own value holds.
 
     Raises:
         UnknownModelError: no network has this name; a RuntimeError.
@@ -63,7 +63,7 @@ def create_model(
         >>> net(jt.ones(2, 3, 64, 64)).shape
         (2, 10)
     """
-    name, tag = split_tag(model_name)
+    tag = split_tag(model_name)[1]
     make = entry_of(model_name).function
     model: nn.Module = make(
         pretrained=pretrained, pretrained_cfg=pretrained_cfg or tag or None,

@@ -202,16 +202,17 @@ class Backbone(nn.Module):
         """A new last layer for other classes, and another pool, unless it is None."""
         kind = self.global_pool.pool_type if global_pool is None else global_pool
         pool = SelectAdaptivePool2d(self.windows, kind, flatten=bool(kind))
-        if num_classes and pool.is_identity():
-            found = f"global_pool={kind!r} and num_classes={num_classes}"
-            raise ArgumentError("scores are made of a pooled map", found, "num_classes=0, for the map")
         if self._is_deep and pool.feat_mult() > 1:
             asked = f"{type(self).__name__} pools into {self.num_features} channels"
             raise ArgumentError(asked, f"twice as many, by global_pool={kind!r}", "global_pool='avgmax'")
         if not self._is_deep:
             self.head_hidden_size = self.num_features * pool.feat_mult()
+        layer = self._last_layer(self.head_hidden_size, num_classes)
+        if isinstance(layer, nn.Linear) and pool.is_identity():
+            found = f"global_pool={kind!r} and num_classes={num_classes}"
+            raise ArgumentError("scores are made of a pooled map", found, "num_classes=0, for the map")
         self.num_classes, self.global_pool = num_classes, pool
-        self._put(self.scores, self._last_layer(self.head_hidden_size, num_classes))
+        self._put(self.scores, layer)
 
     def _last_layer(self, features: int, num_classes: int) -> nn.Module:
         return head(features, num_classes)

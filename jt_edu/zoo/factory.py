@@ -83,14 +83,12 @@ def build_model_with_cfg(
     """Make a network as `create_model` was asked to: for functions under `register_model`.
 
     Args:
-        model_cls: the class, or a function that makes one of it; it is given `kwargs`.
-        variant: the name under which the network is registered.
+        model_cls, variant: the class, or what makes one of it from `kwargs`; the name that is registered.
         pretrained, pretrained_cfg, pretrained_cfg_overlay: as in `create_model`.
         feature_cfg: how features are taken: `feature_cls` "list" or "getter", and that class's arguments.
         pretrained_filter_fn: called with a state and the network; returns the state as the network wants it.
         pretrained_strict: whether the state has to have the network's names, and no others.
-        kwargs: for the class; num_classes, in_chans and, for a network of one size, img_size are those of the cfg
-            unless they are given.
+        kwargs: for the class; num_classes, in_chans, and img_size if that is fixed, are those of the cfg if not given.
 
     Raises:
         ArgumentError: weights are asked for that cannot be had; or out_indices without features_only.
@@ -106,9 +104,8 @@ def build_model_with_cfg(
     features_only, out_indices = kwargs.pop("features_only", False), kwargs.pop("out_indices", None)
     if out_indices is not None and not features_only:
         raise ArgumentError("out_indices are for features_only=True", f"out_indices={out_indices!r} without it")
-    kwargs = {"num_classes": cfg.num_classes, "in_chans": cfg.input_size[0], **kwargs}
-    if cfg.fixed_input_size:
-        kwargs = {"img_size": cfg.input_size[1:], **kwargs}
+    size = {"img_size": cfg.input_size[1:]} if cfg.fixed_input_size else {}
+    kwargs = {"num_classes": cfg.num_classes, "in_chans": cfg.input_size[0], **size, **kwargs}
     model = model_cls(**kwargs)
     model.pretrained_cfg = model.default_cfg = cfg.to_dict()
     if pretrained:

@@ -13,7 +13,7 @@ Every network has `forward_features(x)`, maps or tokens, and `forward_head(x, pr
 from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door, names_of
-from jt_edu.zoo import backbones, layers
+from jt_edu.zoo import backbones, convnext, efficientnet, layers, regnet
 from jt_edu.zoo.factory import *
 from jt_edu.zoo.features import *
 from jt_edu.zoo.registry import *

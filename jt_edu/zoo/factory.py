@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import jt_edu.nn.serialization as files
 from jt_edu import nn
 from jt_edu.base.errors import ArgumentError
@@ -49,8 +51,8 @@ def create_model(
         pretrained_cfg_overlay: some values of it, such as `{"file": "mine.pth"}`.
         checkpoint_path: a file that is loaded in the end.
         kwargs: what the network is told, such as num_classes, in_chans, global_pool ("avg", "max", "avgmax",
-            "catavgmax", or "" for none), drop_rate, drop_path_rate; and features_only, out_indices: see `FeatureListNet`.
-            Those that are None are left out, so that a network's own value holds.
+            "catavgmax", or "" for none), drop_rate, drop_path_rate; and features_only, out_indices (see
+            `FeatureListNet`). Those that are None are left out, so that a network's own value holds.
 
     Raises:
         UnknownModelError: no network has this name; a RuntimeError.
@@ -61,7 +63,7 @@ def create_model(
         >>> net(jt.ones(2, 3, 64, 64)).shape
         (2, 10)
     """
-    name, tag = split_tag(model_name)
+    tag = split_tag(model_name)[1]
     make = entry_of(model_name).function
     model: nn.Module = make(
         pretrained=pretrained, pretrained_cfg=pretrained_cfg or tag or None,
@@ -81,14 +83,12 @@ def build_model_with_cfg(
     """Make a network as `create_model` was asked to: for functions under `register_model`.
 
     Args:
-        model_cls: the class, or a function that makes one of it; it is given `kwargs`.
-        variant: the name under which the network is registered.
+        model_cls, variant: the class, or what makes one of it from `kwargs`; the name that is registered.
         pretrained, pretrained_cfg, pretrained_cfg_overlay: as in `create_model`.
         feature_cfg: how features are taken: `feature_cls` "list" or "getter", and that class's arguments.
         pretrained_filter_fn: called with a state and the network; returns the state as the network wants it.
         pretrained_strict: whether the state has to have the network's names, and no others.
-        kwargs: for the class; num_classes, in_chans and, for a network of one size, img_size are those of the cfg
-            unless they are given.
+        kwargs: for the class; num_classes, in_chans, and img_size if that is fixed, are those of the cfg if not given.
 
     Raises:
         ArgumentError: weights are asked for that cannot be had; or out_indices without features_only.
@@ -104,9 +104,8 @@ def build_model_with_cfg(
     features_only, out_indices = kwargs.pop("features_only", False), kwargs.pop("out_indices", None)
     if out_indices is not None and not features_only:
         raise ArgumentError("out_indices are for features_only=True", f"out_indices={out_indices!r} without it")
-    kwargs = {"num_classes": cfg.num_classes, "in_chans": cfg.input_size[0], **kwargs}
-    if cfg.fixed_input_size:
-        kwargs = {"img_size": cfg.input_size[1:], **kwargs}
+    size = {"img_size": cfg.input_size[1:]} if cfg.fixed_input_size else {}
+    kwargs = {"num_classes": cfg.num_classes, "in_chans": cfg.input_size[0], **size, **kwargs}
     model = model_cls(**kwargs)
     model.pretrained_cfg = model.default_cfg = cfg.to_dict()
     if pretrained:
@@ -191,8 +190,8 @@ def load_state_dict(checkpoint_path: str | Path, use_ema: bool = True) -> dict[s
     if isinstance(state, dict):
         found = [key for key in (*(EMA if use_ema else ()), *STATES) if isinstance(state.get(key), dict)]
         state = state[found[0]] if found else state
-    if not isinstance(state, dict) or not all(isinstance(value, Var) for value in state.values()):
-        kind = f"a {type(state).__name__}" if not isinstance(state, dict) else ", ".join(map(str, state))
+    if not isinstance(state, dict) or not all(isinstance(value, (Var, np.ndarray)) for value in state.values()):
+        kind = ", ".join(map(str, state)) if isinstance(state, dict) else f"a {type(state).__name__}"
         asked = f"{checkpoint_path} has weights by name, perhaps under {', '.join((*STATES, *EMA))}"
         raise ArgumentError(asked, kind, "jt.load(path), and load_state_dict of the part with the weights")
     return {unwrapped(key): value for key, value in state.items()}

@@ -160,8 +160,8 @@ class WindowAttention(nn.Module):
         parts = window_partition(x, self.window_size)  # (n, windows, l, 3 * dim)
         q, k, v = parts.reshape(*parts.shape[:3], 3, self.num_heads, -1).permute(3, 0, 1, 4, 2, 5)
         seen = nn.scaled_dot_product_attention(q, k, v, self._bias(x), self.attn_drop if self.is_train else 0.0)
-        tokens = window_reverse(seen, self.window_size, (h + down, w + right))[:, :h, :w]  # (n, h, w, dim)
-        y: Var = self.proj_drop(self.proj(self._rolled(tokens, 1)))
+        out = self.proj(window_reverse(seen, self.window_size, (h + down, w + right)))
+        y: Var = self.proj_drop(self._rolled(out[:, :h, :w] if down or right else out, 1))
         return y
 
     def _rolled(self, x: Var, way: int) -> Var:

@@ -10,7 +10,7 @@ with image transformers" (arXiv:2103.17239).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from jt_edu import nn
 from jt_edu.base.errors import ShapeError
@@ -47,13 +47,15 @@ class Mlp(nn.Module):
         (3, 2)
     """
 
+    linear_layer: ClassVar[type[nn.Linear]] = nn.Linear
+
     def __init__(
         self, in_features: int, hidden_features: int | None = None, out_features: int | None = None,
         act_layer: Any = nn.GELU, norm_layer: Any = None, bias: Any = True, drop: Any = 0.0, use_conv: bool = False,
     ) -> None:  # fmt: skip
         hidden, biases, rates = hidden_features or in_features, pair(bias), pair(drop)
         settings = {"kernel_size": 1} if yes_or_no("Mlp", "use_conv", use_conv) else {}
-        layer: Any = nn.Conv2d if use_conv else nn.Linear
+        layer: Any = nn.Conv2d if use_conv else self.linear_layer
         self.fc1 = layer(in_features, hidden, bias=biases[0], **settings)
         self.act = act_layer()
         self.drop1 = nn.Dropout(rates[0])
@@ -163,7 +165,7 @@ class LayerNorm2d(nn.LayerNorm):
 
     def execute(self, x: Var) -> Var:
         """The same shape, pixel by pixel."""
-        return super().execute(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+        return nn.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps, dim=1)
 
 
 class LayerScale(nn.Module):

@@ -20,7 +20,10 @@ from jt_edu.zoo.factory import *
 from jt_edu.zoo.features import *
 from jt_edu.zoo.registry import *
 
-__all__ = ["backbones", "convnext", "efficientnet", "layers", "regnet", *names_of("jt_edu.zoo", "card factory features registry")]
+__all__ = [
+    "backbones", "convnext", "efficientnet", "layers", "regnet",
+    *names_of("jt_edu.zoo", "card factory features registry"),
+]  # fmt: skip
 __all__.sort()
 
 if not TYPE_CHECKING:

@@ -26,8 +26,11 @@ from jt_edu.models.weights import head
 from jt_edu.nn import init
 from jt_edu.ops.arguments import choice
 from jt_edu.variable.var import Var
+from jt_edu.zoo.factory import build_model_with_cfg
 from jt_edu.zoo.layers.drop import DropPath
 from jt_edu.zoo.layers.tokens import Mlp, PatchEmbed, pair
+from jt_edu.zoo.registry import PretrainedCfg, register_model
+from jt_edu.zoo.staged import StagedNet
 
 __all__ = ["MixerBlock", "MlpMixer"]
 norm_layer = partial(nn.LayerNorm, eps=1e-6)
@@ -62,11 +65,10 @@ class MixerBlock(nn.Module):
     def execute(self, x: Var) -> Var:
         """The same shape."""
         x = x + self.drop_path(self.mlp_tokens(self.norm1(x).transpose(1, 2)).transpose(1, 2))
-        x = x + self.drop_path(self.mlp_channels(self.norm2(x)))
-        return x
+        return x + self.drop_path(self.mlp_channels(self.norm2(x)))
 
 
-class MlpMixer(nn.Module):
+class MlpMixer(StagedNet):
     """Blocks that mix tokens and channels in turn: (n, in_chans, h, w) -> (n, num_classes).
 
     Args:
@@ -87,6 +89,8 @@ class MlpMixer(nn.Module):
         >>> net(jt.ones(1, 3, 8, 8)).tolist()  # the last layer begins with zeros
         [[0.0, 0.0, 0.0]]
     """
+
+    first = "stem"
 
     def __init__(
         self, num_classes: int = 1000, img_size: Any = 224, in_chans: int = 3, patch_size: Any = 16,
@@ -131,16 +135,51 @@ class MlpMixer(nn.Module):
         self.num_classes, self.global_pool = num_classes, choice("MlpMixer", "global_pool", kind, ("", "avg"))
         self.head = head(self.embed_dim, num_classes).train(self.is_train)
 
-    def forward_features(self, x: Var) -> Var:
-        """What the blocks make of images: (n, tokens, embed_dim)."""
-        features: Var = self.norm(self.blocks(self.stem(x)))
-        return features
-
     def forward_head(self, x: Var, pre_logits: bool = False) -> Var:
         """Scores of features; with `pre_logits` what they are made of."""
         x = self.head_drop(x.mean(1) if self.global_pool else x)
         return x if pre_logits else self.head(x)
 
-    def execute(self, x: Var) -> Var:
-        """Scores of images."""
-        return self.forward_head(self.forward_features(x))
+
+LOOKS = partial(
+    PretrainedCfg, interpolation="bicubic", mean=(0.5,) * 3, std=(0.5,) * 3, fixed_input_size=True,
+    first_conv="stem.proj", classifier="head",
+)  # fmt: skip
+RELEASES = "https://github.com/rwightman/pytorch-image-models/releases/download/v0.1-vitjx"
+default_cfgs = {
+    "mixer_s16_224": LOOKS(),
+    "mixer_b16_224.goog_in21k_ft_in1k": LOOKS(url=f"{RELEASES}/jx_mixer_b16_224-76587d61.pth"),
+}
+
+
+def mlp_mixer(name: str, pretrained: bool, settings: dict[str, Any], **own: Any) -> Any:
+    """The network of this name, with what is its own, and with the settings that were asked for.
+
+    Example:
+        >>> mlp_mixer("mixer_s16_224", False, {"num_classes": 0}, num_blocks=1, embed_dim=4).num_features
+        4
+    """
+    how = {"feature_cls": "getter", "out_indices": 3}
+    return build_model_with_cfg(MlpMixer, name, pretrained, feature_cfg=how, **{**own, **settings})
+
+
+@register_model
+def mixer_s16_224(pretrained: bool = False, **settings: Any) -> Any:
+    """Mixer-S/16: 18.5 million parameters; `settings` are those of `MlpMixer`.
+
+    Example:
+        >>> sum(p.size for p in jt.zoo.create_model("mixer_s16_224").parameters())
+        18528264
+    """
+    return mlp_mixer("mixer_s16_224", pretrained, settings)
+
+
+@register_model
+def mixer_b16_224(pretrained: bool = False, **settings: Any) -> Any:
+    """Mixer-B/16: 59.9 million parameters; `settings` are those of `MlpMixer`.
+
+    Example:
+        >>> sum(p.size for p in jt.zoo.create_model("mixer_b16_224").parameters())
+        59880472
+    """
+    return mlp_mixer("mixer_b16_224", pretrained, settings, num_blocks=12, embed_dim=768)

@@ -31,6 +31,7 @@ Source: Liu et al. 2021, "Swin Transformer: hierarchical vision transformer usin
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,12 @@ from jt_edu.nn import init
 from jt_edu.ops.create import zeros
 from jt_edu.ops.transpose import roll
 from jt_edu.variable.var import Var, array
+from jt_edu.zoo.factory import build_model_with_cfg
 from jt_edu.zoo.layers.drop import DropPath, drop_path_rates
 from jt_edu.zoo.layers.pool import ClassifierHead
 from jt_edu.zoo.layers.tokens import Mlp, PatchEmbed, pair
+from jt_edu.zoo.registry import PretrainedCfg, register_model
+from jt_edu.zoo.staged import StagedNet
 from jt_edu.zoo.vision_transformer import start_linear_layers
 
 __all__ = ["PatchMerging", "SwinTransformer", "SwinTransformerBlock", "SwinTransformerStage", "WindowAttention"]
@@ -64,16 +68,16 @@ def window_partition(x: Var, window: Size) -> Var:
 
 
 def window_reverse(x: Var, window: Size, size: Size) -> Var:
-    """Windows as a map: (n, windows, tokens, c) -> (n, h, w, c).
+    """What the heads of all windows say as a map: (n, windows, heads, tokens, d) -> (n, h, w, heads * d).
 
     Example:
         >>> windows = window_partition(jt.arange(8).reshape(1, 2, 4, 1), (2, 2))
-        >>> window_reverse(windows, (2, 2), (2, 4)).flatten().tolist()
+        >>> window_reverse(windows.unsqueeze(2), (2, 2), (2, 4)).flatten().tolist()
         [0, 1, 2, 3, 4, 5, 6, 7]
     """
-    (h, w), (high, wide) = size, window
-    parts = x.reshape(len(x), h // high, w // wide, high, wide, -1).permute(0, 1, 3, 2, 4, 5)
-    return parts.reshape(len(x), h, w, -1)
+    (n, _, heads, _, d), (h, w), (high, wide) = x.shape, size, window
+    parts = x.reshape(n, h // high, w // wide, heads, high, wide, d).permute(0, 1, 4, 2, 5, 3, 6)
+    return parts.reshape(n, h, w, heads * d)
 
 
 def relative_position_index(window: Size) -> np.ndarray:
@@ -151,15 +155,16 @@ class WindowAttention(nn.Module):
 
     def execute(self, x: Var) -> Var:
         """The same shape."""
-        (n, h, w, dim), (high, wide) = x.shape, self.window_size
+        (_, h, w, _), (high, wide) = x.shape, self.window_size
         down, right = -h % high, -w % wide
-        x = self._rolled(x, -1)
-        x = nn.functional.pad(x, (0, 0, 0, right, 0, down)) if down or right else x
-        parts = window_partition(self.qkv(x), self.window_size)  # (n, windows, l, 3 * dim)
+        if down or right:  # zeros get queries, keys and values, as all tokens
+            x = self.qkv(nn.functional.pad(self._rolled(x, -1), (0, 0, 0, right, 0, down)))
+        else:
+            x = self._rolled(self.qkv(x), -1)  # one copy rolls, and makes windows and heads
+        parts = window_partition(x, self.window_size)  # (n, windows, l, 3 * dim)
         q, k, v = parts.reshape(*parts.shape[:3], 3, self.num_heads, -1).permute(3, 0, 1, 4, 2, 5)
         seen = nn.scaled_dot_product_attention(q, k, v, self._bias(x), self.attn_drop if self.is_train else 0.0)
-        tokens = seen.transpose(2, 3).reshape(parts.shape[:3] + (dim,))  # of (n, windows, heads, l, d)
-        out = self.proj(window_reverse(tokens, self.window_size, (h + down, w + right)))
+        out = self.proj(window_reverse(seen, self.window_size, (h + down, w + right)))
         y: Var = self.proj_drop(self._rolled(out[:, :h, :w] if down or right else out, 1))
         return y
 
@@ -208,8 +213,7 @@ class SwinTransformerBlock(nn.Module):
     def execute(self, x: Var) -> Var:
         """The same shape."""
         x = x + self.drop_path1(self.attn(self.norm1(x)))
-        x = x + self.drop_path2(self.mlp(self.norm2(x)))
-        return x
+        return x + self.drop_path2(self.mlp(self.norm2(x)))
 
 
 class PatchMerging(nn.Module):
@@ -246,7 +250,8 @@ class SwinTransformerStage(nn.Module):
         settings: those of `SwinTransformerBlock`.
 
     Example:
-        >>> SwinTransformerStage(4, 8, (4, 4), 2, True, [0.0, 0.1], num_heads=2, window_size=2)(jt.ones(1, 4, 4, 4)).shape
+        >>> stage = SwinTransformerStage(4, 8, (4, 4), 2, True, [0.0, 0.1], num_heads=2, window_size=2)
+        >>> stage(jt.ones(1, 4, 4, 4)).shape
         (1, 2, 2, 8)
     """
 
@@ -257,12 +262,11 @@ class SwinTransformerStage(nn.Module):
         self.downsample = PatchMerging(dim, out_dim) if downsample else nn.Identity()
         h, w = input_resolution
         size = ((h + 1) // 2, (w + 1) // 2) if downsample else (h, w)
-        half = tuple(side // 2 for side in pair(window_size))
+        steps = (0, tuple(side // 2 for side in pair(window_size)))  # every second block shifts its windows
+        same = {"window_size": window_size, **settings}
         self.blocks = nn.Sequential(*[
-            SwinTransformerBlock(
-                out_dim, size, window_size=window_size, shift_size=half if k % 2 else 0, drop_path=drop_path[k], **settings
-            )
-            for k in range(depth)
+            SwinTransformerBlock(out_dim, size, shift_size=steps[k % 2], drop_path=rate, **same)
+            for k, rate in zip(range(depth), drop_path, strict=True)
         ])  # fmt: skip
 
     def execute(self, x: Var) -> Var:
@@ -271,7 +275,7 @@ class SwinTransformerStage(nn.Module):
         return y
 
 
-class SwinTransformer(nn.Module):
+class SwinTransformer(StagedNet):
     """Stages of blocks of attention within windows: (n, in_chans, h, w) -> (n, num_classes).
 
     Args:
@@ -294,6 +298,8 @@ class SwinTransformer(nn.Module):
         >>> net(jt.ones(1, 3, 16, 16)).shape, net.feature_info[1]["num_chs"]
         ((1, 3), 8)
     """
+
+    row = "layers"
 
     def __init__(
         self, img_size: Any = 224, patch_size: Any = 4, in_chans: int = 3, num_classes: int = 1000,
@@ -328,19 +334,68 @@ class SwinTransformer(nn.Module):
 
     def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
         """A new last layer for other classes, and another pool, unless it is None."""
+        self.head.in_features = self.num_features
         self.head.reset(num_classes, global_pool)
         self.num_classes, self.global_pool = num_classes, self.head.global_pool.pool_type
         self.head_hidden_size = self.head.num_features
-
-    def forward_features(self, x: Var) -> Var:
-        """What the stages make of images: (n, h / 32, w / 32, num_features), of four stages."""
-        features: Var = self.norm(self.layers(self.patch_embed(x)))
-        return features
 
     def forward_head(self, x: Var, pre_logits: bool = False) -> Var:
         """Scores of features; with `pre_logits` what they are made of."""
         return self.head(x, pre_logits)  # type: ignore[no-any-return]
 
-    def execute(self, x: Var) -> Var:
-        """Scores of images."""
-        return self.forward_head(self.forward_features(x))
+
+LOOKS = partial(
+    PretrainedCfg, interpolation="bicubic", crop_pct=0.9, fixed_input_size=True, first_conv="patch_embed.proj",
+    classifier="head.fc",
+)  # fmt: skip
+default_cfgs = {
+    "swin_tiny_patch4_window7_224": LOOKS(),
+    "swin_base_patch4_window7_224": LOOKS(),
+    "swin_base_patch4_window12_384": LOOKS(input_size=(3, 384, 384), crop_pct=1.0),
+}
+BASE = {"embed_dim": 128, "depths": (2, 2, 18, 2), "num_heads": (4, 8, 16, 32)}
+
+
+def swin_transformer(name: str, pretrained: bool, settings: dict[str, Any], **own: Any) -> Any:
+    """The network of this name, with what is its own, and with the settings that were asked for.
+
+    Example:
+        >>> small = {"embed_dim": 4, "depths": (1, 1), "num_heads": (1, 1), "num_classes": 0}
+        >>> swin_transformer("swin_tiny_patch4_window7_224", False, small).num_features
+        8
+    """
+    how = {"feature_cls": "getter", "out_indices": range(len({**own, **settings}.get("depths", range(4))))}
+    return build_model_with_cfg(SwinTransformer, name, pretrained, feature_cfg=how, **{**own, **settings})
+
+
+@register_model
+def swin_tiny_patch4_window7_224(pretrained: bool = False, **settings: Any) -> Any:
+    """Swin-T: 28.3 million parameters; `settings` are those of `SwinTransformer`.
+
+    Example:
+        >>> sum(p.size for p in jt.zoo.create_model("swin_tiny_patch4_window7_224").parameters())
+        28288354
+    """
+    return swin_transformer("swin_tiny_patch4_window7_224", pretrained, settings)
+
+
+@register_model
+def swin_base_patch4_window7_224(pretrained: bool = False, **settings: Any) -> Any:
+    """Swin-B: 87.8 million parameters; `settings` are those of `SwinTransformer`.
+
+    Example:
+        >>> sum(p.size for p in jt.zoo.create_model("swin_base_patch4_window7_224").parameters())
+        87768224
+    """
+    return swin_transformer("swin_base_patch4_window7_224", pretrained, settings, **BASE)
+
+
+@register_model
+def swin_base_patch4_window12_384(pretrained: bool = False, **settings: Any) -> Any:
+    """Swin-B for images of 384 x 384: 87.9 million parameters; `settings` are those of `SwinTransformer`.
+
+    Example:
+        >>> sum(p.size for p in jt.zoo.create_model("swin_base_patch4_window12_384").parameters())
+        87903584
+    """
+    return swin_transformer("swin_base_patch4_window12_384", pretrained, settings, window_size=12, **BASE)

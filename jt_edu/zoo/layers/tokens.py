@@ -125,27 +125,26 @@ class PatchEmbed(nn.Module):
 
     def execute(self, x: Var) -> Var:
         """Vectors, in the format `output_fmt`."""
-        self._check(x)
+        (high, wide), size = self.patch_size, tuple(x.shape[2:])
+        if self.img_size is not None and self.strict_img_size and size != self.img_size:
+            way = "strict_img_size=False"
+            raise ShapeError(f"this PatchEmbed takes images of {self.img_size}", f"shape {x.shape}", way)
         if self.dynamic_img_pad:
-            x = nn.functional.pad(x, (0, -x.shape[3] % self.patch_size[1], 0, -x.shape[2] % self.patch_size[0]))
-        y = self.proj(x)  # (n, d, h / p, w / p)
-        if self.output_fmt == "NHWC":
-            y = y.permute(0, 2, 3, 1)
-        elif self.output_fmt != "NCHW":
-            y = y.flatten(2) if self.output_fmt == "NCL" else y.flatten(2).transpose(1, 2)
-        out: Var = self.norm(y)
+            x = nn.functional.pad(x, (0, -size[1] % wide, 0, -size[0] % high))
+        elif self.img_size is not None and not self.strict_img_size and (size[0] % high or size[1] % wide):
+            raise ShapeError(f"patches of {self.patch_size} fill images", f"shape {x.shape}", "dynamic_img_pad=True")
+        (n, c), (h, w) = x.shape[:2], self.dynamic_feat_size(size)
+        squares = x[:, :, : h * high, : w * wide].reshape(n, c, h, high, w, wide).permute(0, 2, 4, 1, 3, 5)
+        weight = self.proj.weight.reshape(len(self.proj.weight), -1)  # a product, of which BLAS is faster
+        y = nn.functional.linear(squares.reshape(n, h * w, -1), weight, self.proj.bias)  # (n, h * w, d)
+        out: Var = self.norm(self._laid_out(y, h, w))
         return out
 
-    def _check(self, x: Var) -> None:
-        if self.img_size is None:
-            return
-        size, patch = tuple(x.shape[2:]), self.patch_size
-        if self.strict_img_size and size != self.img_size:
-            raise ShapeError(
-                f"this PatchEmbed takes images of {self.img_size}", f"shape {x.shape}", "strict_img_size=False"
-            )
-        if not self.dynamic_img_pad and (size[0] % patch[0] or size[1] % patch[1]):
-            raise ShapeError(f"patches of {patch} fill images", f"shape {x.shape}", "dynamic_img_pad=True")
+    def _laid_out(self, y: Var, h: int, w: int) -> Var:
+        if self.output_fmt in ("NHWC", "NLC"):
+            return y.reshape(len(y), h, w, -1) if self.output_fmt == "NHWC" else y
+        y = y.transpose(1, 2)  # (n, d, h * w)
+        return y.reshape(*y.shape[:2], h, w) if self.output_fmt == "NCHW" else y
 
 
 class LayerNorm2d(nn.LayerNorm):

@@ -135,7 +135,8 @@ def test_a_network_gets_another_last_layer_and_another_pool(name):
 
 @pytest.mark.parametrize("name", [VIT, SWIN, MIXER])
 @pytest.mark.parametrize("asked", [
-    {}, {"indices": 1}, {"indices": [0], "stop_early": True}, {"norm": True}, {"indices": (1, 0), "intermediates_only": True},
+    {}, {"indices": 1}, {"indices": [0], "stop_early": True}, {"norm": True},
+    {"indices": (1, 0), "intermediates_only": True},
 ])  # fmt: skip
 def test_maps_in_the_middle_are_those_of_timm(torch, timm, name, asked):
     net, theirs, x = pair(torch, timm, name)
@@ -330,8 +331,8 @@ def test_the_settings_of_a_swin_yaml_build_it():
 
 
 @pytest.mark.parametrize("given", [
-    (VIT, {"class_token": False}), (VIT, {"num_heads": 5}), (VIT, {"global_pool": "map"}), (SWIN, {"num_heads": (4, 4)}),
-    (MIXER, {"global_pool": "max"}),
+    (VIT, {"class_token": False}), (VIT, {"num_heads": 5}), (VIT, {"global_pool": "map"}),
+    (SWIN, {"num_heads": (4, 4)}), (MIXER, {"global_pool": "max"}),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(given):
     name, settings = given

@@ -52,25 +52,56 @@ def path_of(network: str) -> Path:
     """
     if network not in FILES:
         raise ArgumentError("weights are published for " + ", ".join(FILES), network, f"{network}()")
-    name = FILES[network] + ".pth"
-    folder = root() / "weights"
-    shared = Path(os.environ.get("TORCH_HOME") or "~/.cache/torch").expanduser() / "hub" / "checkpoints"
-    damaged = ""
-    for file in (folder / name, shared / name):
-        if file.is_file():
-            if matches(name, digest(file)):
-                return file
-            damaged = f"{file} with another checksum than its name has, "
+    return file_of(network, address_of(network))
+
+
+def address_of(network: str) -> str:
+    """Where the weights of a network were published; "" where they were not.
+
+    Example:
+        >>> address_of("resnet18"), address_of("resnet35")
+        ('https://download.pytorch.org/models/resnet18-f37072fd.pth', '')
+    """
+    return f"{ADDRESS}{FILES[network]}.pth" if network in FILES else ""
+
+
+def file_of(network: str, address: str) -> Path:
+    """The file that was published at an address; it is downloaded if this machine does not have it.
+
+    Raises:
+        ArgumentError: it can be had neither from a folder nor from the network.
+    """
+    if file := at_hand(address):
+        return file
+    name, folder = address.rpartition("/")[2], root() / "weights"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return download(ADDRESS + name, folder / name)
+        return download(address, folder / name)
     except (OSError, Refused) as error:
+        damaged = [f"{file} with another checksum than its name has, " for file in places(name) if file.is_file()]
         raise ArgumentError(
             f"{network}(pretrained=True) reads {name} from {folder}, or downloads it",
-            f"{damaged or 'no such file, '}and from {ADDRESS}: {error}",
-            f"download {ADDRESS}{name} where there is a network, and put it into that folder; "
+            f"{damaged[-1] if damaged else 'no such file, '}and from {address.removesuffix(name)}: {error}",
+            f"download {address} where there is a network, and put it into that folder; "
             f"or {network}(), with random weights",
         ) from error
+
+
+def places(name: str) -> list[Path]:
+    """Where a file of this name would be: in the cache of jt_edu, in PyTorch's."""
+    shared = Path(os.environ.get("TORCH_HOME") or "~/.cache/torch").expanduser() / "hub" / "checkpoints"
+    return [root() / "weights" / name, shared / name]
+
+
+def at_hand(address: str) -> Path | None:
+    """The file that was published at an address, if this machine has it, and its checksum is right.
+
+    Example:
+        >>> at_hand("https://example.org/nothing-00000000.pth") is None
+        True
+    """
+    name = address.rpartition("/")[2]
+    return next((file for file in places(name) if file.is_file() and matches(name, digest(file))), None)
 
 
 def digest(file: Path) -> str:

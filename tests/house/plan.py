@@ -21,6 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("lens", "benchmark", "launch"),  # 8 looking at all of it
     (
         "models",
+        "zoo",
         "test",
         "lab",
         "course_files",

@@ -13,12 +13,12 @@ Every network has `forward_features(x)`, maps or tokens, and `forward_head(x, pr
 from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door, names_of
-from jt_edu.zoo import backbones, layers
+from jt_edu.zoo import backbones, data, layers
 from jt_edu.zoo.factory import *
 from jt_edu.zoo.features import *
 from jt_edu.zoo.registry import *
 
-__all__ = ["layers", *names_of("jt_edu.zoo", "factory features registry")]
+__all__ = ["data", "layers", *names_of("jt_edu.zoo", "factory features registry")]
 __all__.sort()
 
 if not TYPE_CHECKING:

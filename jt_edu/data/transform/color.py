@@ -153,6 +153,7 @@ def _around(middle: float, name: str, value: Any, least: float = 0, most: float 
 
 
 def check_coloured(who: str, planes: Any) -> None:
+    """Refuse an image that has neither 3 channels nor 1."""
     if planes.ndim < 3 or planes.shape[-3] not in (1, 3):
         raise ShapeError(f"{who} changes images of 3 channels, or of 1", f"shape {planes.shape}", "(3, height, width)")
 
@@ -182,15 +183,18 @@ def _blend(planes: Any, other: Any, factor: float) -> Any:
 
 
 def brighter(planes: Any, factor: float) -> Any:
+    """Light from 0 to 1, times the factor."""
     return (planes * factor).clip(0, 1)
 
 
 def clearer(planes: Any, factor: float) -> Any:
+    """Farther from the mean grey, or nearer to it."""
     grey = planes if planes.shape[-3] == 1 else _grey(planes)
     return _blend(planes, grey.mean((-3, -2, -1), keepdims=True), factor)
 
 
 def richer(planes: Any, factor: float) -> Any:
+    """Farther from grey, or nearer to it."""
     return _blend(planes, _grey(planes), factor)
 
 

@@ -92,22 +92,26 @@ class Resize(Transform):
 
 
 class CenterCrop(Transform):
-    """The middle of the image; a smaller image is padded with 0 first.
+    """The middle of the image; a smaller image is padded first.
+
+    Args:
+        size: (height, width), or one number for both.
+        fill: the colour of what is padded, a number or one for each channel.
 
     Example:
         >>> CenterCrop(1)(np.arange(9.0).reshape(1, 3, 3))
         array([[[4.]]])
     """
 
-    def __init__(self, size: Any) -> None:
-        self.size = pair("CenterCrop", "size", size)
+    def __init__(self, size: Any, fill: Any = 0) -> None:
+        self.size, self.fill = pair("CenterCrop", "size", size), fill
 
     def change(self, planes: Any) -> Any:
         """The middle of the planes."""
         (h, w), (rows, columns) = planes.shape[-2:], self.size
         high, wide = max(0, rows - h), max(0, columns - w)
         if high or wide:
-            planes = padded(planes, (wide // 2, high // 2, (wide + 1) // 2, (high + 1) // 2), 0, "constant")
+            planes = padded(planes, (wide // 2, high // 2, (wide + 1) // 2, (high + 1) // 2), self.fill, "constant")
         return _middle(planes, self.size)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError
-from jt_edu.data.transform.affine import turn
+from jt_edu.data.transform.affine import rotation
 from jt_edu.data.transform.base import floats, is_float, settled, unfolded
 from jt_edu.data.transform.blur import GaussianBlur
 from jt_edu.data.transform.color import brighter, check_coloured, clearer, richer
@@ -139,7 +139,7 @@ MOVES: dict[str, Callable[[float, int, int], tuple[Any, tuple[float, float]]]] =
     "ShearY": lambda part, h, w: ([[1, 0], [part, 1]], (0, -part * w / 2)),
     "TranslateX": lambda pixels, h, w: (np.eye(2), (pixels, 0)),
     "TranslateY": lambda pixels, h, w: (np.eye(2), (0, pixels)),
-    "Rotate": lambda degrees, h, w: (turn(degrees), (0, 0)),  # counter-clockwise
+    "Rotate": lambda degrees, h, w: (rotation(degrees), (0, 0)),  # counter-clockwise
 }
 
 

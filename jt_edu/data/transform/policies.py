@@ -4,8 +4,8 @@
 
 A magnitude is from 0 to 9 or 10; what it means, the table beside the names says. It is 0 where an operator has none.
 
-Source: Cubuk et al. 2018, "AutoAugment: learning augmentation policies from data", tables 7 to 9 (arXiv:1805.09501); "v0"
-is that of Zoph et al. 2019, "Learning data augmentation strategies for object detection" (arXiv:1906.11172), for classes.
+Source: Cubuk et al. 2018, "AutoAugment: learning augmentation policies from data", appendix (arXiv:1805.09501); "v0" is
+the one that was published with EfficientNet (Tan and Le 2019, arXiv:1905.11946).
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ def rand_augment_transform(
     Source: Cubuk et al. 2019 (arXiv:1909.13719).
     """
     who = "rand_augment_transform"
-    said = _read(who, config_str, "rand", dict(m=10, n=2, p=0.5, mstd=0, mmax=10, inc=0, t=None))
+    said = _read(who, config_str, "rand", {"m": 10, "n": 2, "p": 0.5, "mstd": 0, "mmax": 10, "inc": 0, "t": None})
     std = math.inf if said["mstd"] > 100 else said["mstd"]
     look = Look(who, hparams, magnitude_std=std, magnitude_max=said["mmax"])
     named = said["t"] if transforms is None else transforms
@@ -256,13 +256,11 @@ def auto_augment_transform(config_str: str, hparams: Mapping[str, Any] | None = 
     who, name = "auto_augment_transform", str(config_str).split("-")[0]
     if name not in POLICIES:
         raise ArgumentError(f"{who} takes a policy: " + ", ".join(POLICIES), repr(config_str), "'original-mstd0.5'")
-    said = _read(who, config_str, name, dict(mstd=0))
+    said = _read(who, config_str, name, {"mstd": 0})
     look = Look(who, hparams, magnitude_std=said["mstd"])
     policy, posterize = POLICIES[name]
     lines = THREE if policy == "3a" else policy_of(policy)
-    return AutoAugment(
-        [[Op(posterize if n == "Posterize" else n, p, m, look) for n, p, m in line] for line in lines]
-    )
+    return AutoAugment([[Op(posterize if n == "Posterize" else n, p, m, look) for n, p, m in line] for line in lines])
 
 
 THREE = [[("Solarize", 1.0, 5.0)], [("Desaturate", 1.0, 10.0)], [("GaussianBlurRand", 1.0, 10.0)]]
@@ -295,7 +293,7 @@ def augment_and_mix_transform(config_str: str, hparams: Mapping[str, Any] | None
     Source: Hendrycks et al. 2019 (arXiv:1912.02781).
     """
     who = "augment_and_mix_transform"
-    said = _read(who, config_str, "augmix", dict(m=3, w=3, d=-1, a=1.0, mstd=math.inf))
+    said = _read(who, config_str, "augmix", {"m": 3, "w": 3, "d": -1, "a": 1.0, "mstd": math.inf})
     look = Look(who, hparams, magnitude_std=said["mstd"])
     alpha = number(who, "a", said["a"], 0, above=True, finite=True)
     ops = [Op(name, 1.0, said["m"], look) for name in MIXING]

@@ -16,7 +16,7 @@ import numpy as np
 
 from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.data.collate import as_array, collate
-from jt_edu.data.transform.base import drawn
+from jt_edu.data.transform.base import drawn, floats, settled
 from jt_edu.data.transform.resample import limits
 from jt_edu.ops.arguments import choice, number, whole, yes_or_no
 from jt_edu.variable.var import Var
@@ -155,9 +155,9 @@ class Mixup:
         y = mixup_target(target, self.num_classes, lam[:, None], self.label_smoothing, self.multi_label)
         if (keep == 1).all():
             return x, y
-        share = Var(keep, x.dtype) if isinstance(x, Var) else keep
-        mixed = share * x + (1 - share) * x[::-1]
-        return mixed if isinstance(x, Var) else mixed.astype(x.dtype), y
+        light = floats(x)
+        share = Var(keep, light.dtype) if isinstance(x, Var) else keep.astype(light.dtype)
+        return settled(share * light + (1 - share) * light[::-1], x), y
 
     def _shares(self, count: int, shape: tuple[int, ...]) -> tuple[Any, Any]:
         """What is kept of so many images: each pixel (count, 1, h or 1, w or 1), and all in all (count,)."""
@@ -200,5 +200,4 @@ class FastCollateMixup(Mixup):
     def __call__(self, examples: list[Any]) -> tuple[Any, Any]:  # type: ignore[override]
         """One batch of mixed images, and its labels."""
         images, target = collate(examples)
-        x, y = super().__call__(images.astype(np.float32), target)
-        return np.rint(x).astype(np.uint8), y
+        return super().__call__(images, target)

@@ -12,6 +12,7 @@ from jt_edu.data.transform.resample import limits, random_box
 from jt_edu.ops.arguments import choice, number, whole
 from jt_edu.variable.var import Var
 
+__all__ = ["RandomErasing"]
 TRIES = 10  # how often a box is drawn that does not fit
 
 
@@ -84,5 +85,7 @@ class RandomErasing(Transform):
                     box = slice(None), slice(top, top + rows), slice(left, left + columns)
                     hole[box] = True
                     if self.mode != "const":
-                        filling[box] = drawn("standard_normal", (c, *((1, 1) if self.mode == "rand" else (rows, columns))))
+                        filling[box] = drawn(
+                            "standard_normal", (c, 1, 1) if self.mode == "rand" else (c, rows, columns)
+                        )
                     break

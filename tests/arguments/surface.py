@@ -12,6 +12,7 @@ from typing import Any
 
 import jt_edu as jt
 from jt_edu.data import transform
+from jt_edu.zoo import data as zoo_data
 
 ROOMS = {
     "jt": jt,
@@ -28,6 +29,7 @@ ROOMS = {
     "jt.sparse": jt.sparse,
     "jt.data.transform": transform,
     "jt.fft": jt.fft,
+    "jt.zoo.data": zoo_data,
 }
 
 

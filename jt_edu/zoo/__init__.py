@@ -2,6 +2,7 @@
 
     jt.zoo.list_models("*resne*t*")                                 which are there
     net = jt.zoo.create_model("resnet34", num_classes=10)           one of them
+    jt.zoo.model_card("resnet34")                                   what it is, at a glance
     net.reset_classifier(5)                                         with another last layer
     net = jt.zoo.create_model("resnet34", features_only=True)       its maps, for a detector
 
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door, names_of
 from jt_edu.zoo import backbones, data, layers
+from jt_edu.zoo.card import *
 from jt_edu.zoo.factory import *
 from jt_edu.zoo.features import *
 from jt_edu.zoo.registry import *
 
-__all__ = ["data", "layers", *names_of("jt_edu.zoo", "factory features registry")]
+__all__ = ["backbones", "data", "layers", *names_of("jt_edu.zoo", "card factory features registry")]
 __all__.sort()
 
 if not TYPE_CHECKING:

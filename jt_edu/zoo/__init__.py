@@ -13,6 +13,7 @@ Every network has `forward_features(x)`, maps or tokens, and `forward_head(x, pr
 from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door, names_of
+from jt_edu.zoo.digits_cnn import *
 from jt_edu.zoo.factory import *
 from jt_edu.zoo.features import *
 from jt_edu.zoo.registry import *
@@ -21,4 +22,5 @@ __all__ = [*names_of("jt_edu.zoo", "factory features registry")]
 __all__.sort()
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = door("jt.zoo", __all__)
+    _later = {name: f"jt_edu.zoo.{name}" for name in ("train", "training", "validate")}  # programs: python -m loads them
+    __getattr__, __dir__ = door("jt.zoo", __all__, upstairs=_later)

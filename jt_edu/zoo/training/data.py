@@ -25,6 +25,6 @@ def feeds(cfg: Any) -> tuple[Source, Feed, Feed, Callable[..., Any]]:
     found = source.named(cfg.DATA.DATASET, cfg.DATA.DATA_PATH)
     size, workers = cfg.DATA.BATCH_SIZE, cfg.DATA.NUM_WORKERS
     t = plainly(found.mean, found.std)
-    train = Feed(Examples(found.train, t, cfg.SEED), Order(len(found.train), min(size, len(found.train)), cfg.SEED), workers)
-    held = Feed(Examples(found.held_out, t, cfg.SEED), Order(len(found.held_out), size, None), workers)
+    train = Feed(Examples(found.train, t, None), Order(len(found.train), min(size, len(found.train)), cfg.SEED), workers)
+    held = Feed(Examples(found.held_out, t, None), Order(len(found.held_out), size, None), workers)
     return found, train, held, lambda batch, key: batch

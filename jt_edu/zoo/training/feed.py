@@ -9,6 +9,7 @@ another process that was killed meanwhile: there is no state to keep.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,19 @@ Key = tuple[int, int]  # an epoch, and the number of an example
 
 
 class Examples:
-    """Images of a source by (epoch, number), changed by a transform that begins with random numbers of its own."""
+    """Images of a source by (epoch, number), changed by a transform, for which random numbers begin with `seed`.
 
-    def __init__(self, images: Any, transform: Callable[[Any], Any], seed: int) -> None:
+    Args:
+        images: pixels and labels by number.
+        transform: of the pixels.
+        seed: None if the transform draws nothing.
+    """
+
+    def __init__(self, images: Any, transform: Callable[[Any], Any], seed: int | None) -> None:
         self.images, self.transform, self.seed = images, transform, seed
 
     def __getitem__(self, key: Key) -> tuple[Any, int]:
-        with own_numbers(mixed(self.seed, *key)):
+        with nullcontext() if self.seed is None else own_numbers(mixed(self.seed, *key)):
             pixels, label = self.images[key[1]]
             return self.transform(pixels), label
 

@@ -37,6 +37,7 @@ TORCH = (
     ["torch"], "PyTorch and torchvision, to compare with (210 MB; on Linux with CUDA's libraries some GB)",
     ["torch==2.13.0", "torchvision==0.28.0"],
 )  # fmt: skip
+TIMM = (["timm"], "timm and yacs, to compare with (3 MB)", ["--no-deps", "timm==1.0.31", "yacs==0.1.8"])
 
 # What pip says when the trouble is not its own, and what a person is told then.
 TROUBLES = [
@@ -101,7 +102,7 @@ def bench(options):
 
 
 def install_for_tests(options):
-    install(TOOLS, *([] if "--without-torch" in options else [TORCH]))
+    install(TOOLS, *([] if "--without-torch" in options else [TORCH, TIMM]))
 
 
 # ---------------------------------------------------------------------------------------------------- environment

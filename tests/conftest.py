@@ -132,6 +132,25 @@ def torch(request):
     return pytest.importorskip("torch", reason="PyTorch is not installed: python3 lab.py test installs it")
 
 
+@pytest.fixture
+def torchvision(torch, monkeypatch):
+    """Its networks and transforms; in a build for another build of torch, they need none of its compiled operators."""
+    monkeypatch.setattr(torch.library, "register_fake", lambda *_, **__: lambda function: function)
+    return pytest.importorskip("torchvision")
+
+
+@pytest.fixture
+def timm(torchvision):
+    """timm, for a second opinion on the zoo: it imports torchvision, so that comes first."""
+    return pytest.importorskip("timm", reason="timm is not installed: python3 lab.py test installs it")
+
+
+@pytest.fixture
+def yacs():
+    """yacs, for a second opinion on configurations."""
+    return pytest.importorskip("yacs.config", reason="yacs is not installed: python3 lab.py test installs it")
+
+
 # ----------------------------------------------------------------------------------------- skips that are failures
 
 

@@ -56,7 +56,8 @@ def variant(
 ) -> Callable[..., Network]:
     """A function that makes one network of a family; it takes `pretrained`, and settings of the family.
 
-    With `pretrained=True` it has torchvision's weights, or it is an error that says where to put them.
+    With `pretrained=True` it has torchvision's weights, or it is an error that says where to put them. Its attribute
+    `recipe` is (family, args, named), for a network that is made in the same way.
 
     Args:
         name: of the function.
@@ -80,6 +81,7 @@ def variant(
             net.load(file)
         return net
 
+    vars(made)["recipe"] = family, args, named
     made.__name__ = made.__qualname__ = name
     made.__module__ = family.__module__
     made.__annotations__["return"] = family.__name__

@@ -13,14 +13,14 @@ Every network has `forward_features(x)`, maps or tokens, and `forward_head(x, pr
 from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door, names_of
-from jt_edu.zoo.digits_cnn import *
+from jt_edu.zoo import backbones, data, digits_cnn, layers
 from jt_edu.zoo.factory import *
 from jt_edu.zoo.features import *
 from jt_edu.zoo.registry import *
 
-__all__ = [*names_of("jt_edu.zoo", "factory features registry")]
+__all__ = ["data", "layers", *names_of("jt_edu.zoo", "factory features registry")]
 __all__.sort()
 
 if not TYPE_CHECKING:
-    _later = {name: f"jt_edu.zoo.{name}" for name in ("train", "training", "validate")}  # programs: python -m loads them
+    _later = {name: f"jt_edu.zoo.{name}" for name in ("train", "training", "validate")}  # programs, for python -m
     __getattr__, __dir__ = door("jt.zoo", __all__, upstairs=_later)

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door, names_of
 from jt_edu.data.transform.affine import RandomAffine, RandomRotation
+from jt_edu.data.transform.auto_augment import *
 from jt_edu.data.transform.base import Transform
 from jt_edu.data.transform.blur import GaussianBlur
 from jt_edu.data.transform.color import *
 from jt_edu.data.transform.compose import *
 from jt_edu.data.transform.geometry import *
 from jt_edu.data.transform.normalize import *
+from jt_edu.data.transform.operators import *
 
 __all__ = [
     "GaussianBlur", "RandomAffine", "RandomRotation", "Transform",
-    *names_of("jt_edu.data.transform", "color compose geometry normalize"),
+    *names_of("jt_edu.data.transform", "auto_augment color compose geometry normalize operators"),
 ]  # fmt: skip
 __all__.sort()
 

@@ -41,7 +41,7 @@ class RandomRotation(Transform):
 
     def change(self, planes: Any) -> Any:
         """Planes, turned."""
-        return moved(planes, _turn(uniform(*self.degrees)), (0, 0), self.interpolation, self.fill)
+        return moved(planes, rotation(uniform(*self.degrees)), (0, 0), self.interpolation, self.fill)
 
 
 class RandomAffine(Transform):
@@ -90,7 +90,7 @@ class RandomAffine(Transform):
     def change(self, planes: Any) -> Any:
         """Planes, moved."""
         h, w = planes.shape[-2:]
-        turn = _turn(uniform(*self.degrees))
+        turn = rotation(uniform(*self.degrees))
         x, y = (round(uniform(-part * n, part * n)) for part, n in zip(self.translate, (w, h), strict=True))
         factor = uniform(*self.scale)
         u, v = (math.tan(math.radians(uniform(*reach))) for reach in self.shear)
@@ -98,7 +98,8 @@ class RandomAffine(Transform):
         return moved(planes, np.linalg.inv(forth), (x, y), self.interpolation, self.fill)
 
 
-def _turn(degrees: float) -> np.ndarray[Any, Any]:
+def rotation(degrees: float) -> np.ndarray[Any, Any]:
+    """The matrix that turns places clockwise, as y points down; of where light comes from, so the image turns back."""
     a = math.radians(degrees)
     return np.array([[math.cos(a), -math.sin(a)], [math.sin(a), math.cos(a)]])
 

@@ -132,6 +132,11 @@ def shuffled(count: int) -> list[int]:
     return [int(k) for k in np.random.permutation(count)]  # noqa: NPY002 - the same
 
 
+def drawn(law: str, *args: Any, **kwargs: Any) -> Any:
+    """Random numbers of another law of NumPy: `beta`, `normal`, `choice`."""
+    return getattr(np.random, law)(*args, **kwargs)
+
+
 def chance(who: str, p: Any) -> float:
     """A probability, checked."""
     return number(who, "p", p, 0, 1)

@@ -50,7 +50,7 @@ class Grayscale(Transform):
 
     def change(self, planes: Any) -> Any:
         """One plane of grey, or three of them."""
-        _check_coloured(type(self).__name__, planes)
+        check_coloured(type(self).__name__, planes)
         return _in_grey(planes, self.num_output_channels)
 
 
@@ -77,7 +77,7 @@ class RandomGrayscale(Transform):
 
     def change(self, planes: Any) -> Any:
         """Planes in grey, or as they are."""
-        _check_coloured("RandomGrayscale", planes)
+        check_coloured("RandomGrayscale", planes)
         return _in_grey(planes, planes.shape[-3]) if uniform(0, 1) < self.p else planes
 
 
@@ -128,10 +128,10 @@ class ColorJitter(Transform):
 
     def change(self, planes: Any) -> Any:
         """Planes with other colours; a change whose limits are equal to no change at all is left out."""
-        _check_coloured("ColorJitter", planes)
+        check_coloured("ColorJitter", planes)
         check_not_empty("ColorJitter changes", planes)
         steps: list[tuple[Callable[[Any, float], Any], tuple[float, float], float]] = [
-            (_brighter, self.brightness, 1.0), (_clearer, self.contrast, 1.0), (_richer, self.saturation, 1.0),
+            (brighter, self.brightness, 1.0), (clearer, self.contrast, 1.0), (richer, self.saturation, 1.0),
             (_turned, self.hue, 0.0),
         ]  # fmt: skip
         most = 1.0 if is_float(planes) else 255.0
@@ -152,7 +152,8 @@ def _around(middle: float, name: str, value: Any, least: float = 0, most: float 
     return max(least, middle - reach), middle + reach
 
 
-def _check_coloured(who: str, planes: Any) -> None:
+def check_coloured(who: str, planes: Any) -> None:
+    """Refuse an image that has neither 3 channels nor 1."""
     if planes.ndim < 3 or planes.shape[-3] not in (1, 3):
         raise ShapeError(f"{who} changes images of 3 channels, or of 1", f"shape {planes.shape}", "(3, height, width)")
 
@@ -181,16 +182,19 @@ def _blend(planes: Any, other: Any, factor: float) -> Any:
     return (planes * factor + other * (1 - factor)).clip(0, 1)
 
 
-def _brighter(planes: Any, factor: float) -> Any:
+def brighter(planes: Any, factor: float) -> Any:
+    """Light from 0 to 1, times the factor."""
     return (planes * factor).clip(0, 1)
 
 
-def _clearer(planes: Any, factor: float) -> Any:
+def clearer(planes: Any, factor: float) -> Any:
+    """Farther from the mean grey, or nearer to it."""
     grey = planes if planes.shape[-3] == 1 else _grey(planes)
     return _blend(planes, grey.mean((-3, -2, -1), keepdims=True), factor)
 
 
-def _richer(planes: Any, factor: float) -> Any:
+def richer(planes: Any, factor: float) -> Any:
+    """Farther from grey, or nearer to it."""
     return _blend(planes, _grey(planes), factor)
 
 

@@ -59,12 +59,13 @@ class Resize(Transform):
         new[k] = sum over i of old[i] w(i) / sum of w
         w(i) = max(0, 1 - |i + 1/2 - (k + 1/2) r| / r),     r = old / new
 
-    and "nearest" takes old[floor(k * old / new)].
+    and "nearest" takes old[floor(k * old / new)]. "bicubic" weighs the four nearest pixels by a cubic curve (or those
+    that a wider curve reaches, where the image is averaged).
 
     Args:
         size: (height, width), or the length of the shorter side.
-        interpolation: "bilinear" or "nearest".
-        antialias: whether "bilinear" averages where the image shrinks.
+        interpolation: "bilinear", "bicubic" or "nearest".
+        antialias: whether the first two average where the image shrinks.
 
     Raises:
         ShapeError: the image has no pixel, or will have none.
@@ -78,7 +79,7 @@ class Resize(Transform):
     def __init__(self, size: Any, interpolation: str = "bilinear", antialias: bool = True) -> None:
         both = pair("Resize", "size", size)
         self.size = both if isinstance(size, (tuple, list)) and len(size) == 2 else both[0]
-        self.interpolation = interpolation_of("Resize", interpolation)
+        self.interpolation = interpolation_of("Resize", interpolation, "bicubic")
         self.antialias = yes_or_no("Resize", "antialias", antialias)
 
     def change(self, planes: Any) -> Any:
@@ -91,22 +92,26 @@ class Resize(Transform):
 
 
 class CenterCrop(Transform):
-    """The middle of the image; a smaller image is padded with 0 first.
+    """The middle of the image; a smaller image is padded first.
+
+    Args:
+        size: (height, width), or one number for both.
+        fill: the colour of what is padded, a number or one for each channel.
 
     Example:
         >>> CenterCrop(1)(np.arange(9.0).reshape(1, 3, 3))
         array([[[4.]]])
     """
 
-    def __init__(self, size: Any) -> None:
-        self.size = pair("CenterCrop", "size", size)
+    def __init__(self, size: Any, fill: Any = 0) -> None:
+        self.size, self.fill = pair("CenterCrop", "size", size), fill
 
     def change(self, planes: Any) -> Any:
         """The middle of the planes."""
         (h, w), (rows, columns) = planes.shape[-2:], self.size
         high, wide = max(0, rows - h), max(0, columns - w)
         if high or wide:
-            planes = padded(planes, (wide // 2, high // 2, (wide + 1) // 2, (high + 1) // 2), 0, "constant")
+            planes = padded(planes, (wide // 2, high // 2, (wide + 1) // 2, (high + 1) // 2), self.fill, "constant")
         return _middle(planes, self.size)
 
 
@@ -265,7 +270,7 @@ class RandomResizedCrop(Transform):
     ) -> None:  # fmt: skip
         who = "RandomResizedCrop"
         self.antialias = yes_or_no(who, "antialias", antialias)
-        self.size, self.interpolation = pair(who, "size", size), interpolation_of(who, interpolation)
+        self.size, self.interpolation = pair(who, "size", size), interpolation_of(who, interpolation, "bicubic")
         self.scale = limits(who, "scale", scale, 0, above=True)
         self.ratio = limits(who, "ratio", ratio, 0, above=True)
 

@@ -6,6 +6,8 @@ All are reads from other places: of whole rows and columns, or, for an image tha
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,10 @@ def resized(planes: Any, size: tuple[int, int], interpolation: str, antialias: b
     if interpolation == "nearest":
         return read(planes, _nearest(h, size[0]), _nearest(w, size[1]))
     light = floats(planes)
+    if interpolation == "bicubic":
+        wide = light @ _cubics(w, size[1], light, antialias).T
+        wide = wide.clip(0, 255) if planes.dtype == "uint8" else wide  # a curve swings over, and is cut off each time
+        return settled(_cubics(h, size[0], light, antialias) @ wide, planes)
     if antialias and size[1] < w:
         light = light @ _means(w, size[1], light).T
     else:
@@ -83,8 +89,13 @@ def between(planes: Any, y: Any, x: Any) -> tuple[Any, Any]:
     return light, covered
 
 
-def moved(planes: Any, back: Any, shift: tuple[float, float], interpolation: str, fill: Any) -> Any:
-    """Each pixel read from another place: (dx, dy) from the centre, less the shift, times the matrix `back`."""
+def moved(
+    planes: Any, back: Any, shift: tuple[float, float], interpolation: str, fill: Any, pillows: bool = False
+) -> Any:
+    """Each pixel read from another place: (dx, dy) from the centre, less the shift, times the matrix `back`.
+
+    `pillows`: by the rule of Pillow, where the outermost pixels go on for half a pixel; "bicubic" has no other one.
+    """
     h, w = planes.shape[-2:]
     check_not_empty("what is moved is", planes)
     dy, dx = np.mgrid[:h, :w] - np.array([(h - 1) / 2 + shift[1], (w - 1) / 2 + shift[0]])[:, None, None]
@@ -95,6 +106,10 @@ def moved(planes: Any, back: Any, shift: tuple[float, float], interpolation: str
     if interpolation == "nearest":
         pixels, inside = picked(planes, np.rint(np.round(y, 9)), np.rint(np.round(x, 9)))
         return twin(planes).where(inside, pixels, colour)
+    if pillows:
+        light = _by_kernel(floats(planes), y, x, *KERNELS[interpolation])
+        inside = (x >= -0.5) & (x < w - 0.5) & (y >= -0.5) & (y < h - 0.5)
+        return twin(planes).where(inside, settled(light, planes), colour)
     light, covered = between(floats(planes), y, x)
     # PyTorch's rule: pixels at the rim are weighted with what is covered a second time
     return settled(light * covered + (1 - covered) * floats(colour), planes)
@@ -162,9 +177,9 @@ def mode_of(who: str, name: Any, fill: Any) -> str:
     return mode
 
 
-def interpolation_of(who: str, name: Any) -> str:
-    """How to read between pixels."""
-    return str(choice(who, "interpolation", name, ("nearest", "bilinear")))
+def interpolation_of(who: str, name: Any, *more: str) -> str:
+    """How to read between pixels; `more`: what else is allowed."""
+    return str(choice(who, "interpolation", name, ("nearest", "bilinear", *more)))
 
 
 def _check_room(planes: Any, size: tuple[int, int]) -> None:
@@ -201,6 +216,43 @@ def _means(old: int, new: int, like: Any) -> Any:
     away = abs(np.arange(old) + 0.5 - (np.arange(new)[:, None] + 0.5) * step) / step
     weights = np.maximum(1 - away, 0)
     return (weights / weights.sum(1, keepdims=True)).astype("float64" if like.dtype == "float64" else "float32")
+
+
+def _cubics(old: int, new: int, like: Any, antialias: bool) -> Any:
+    """(new, old) weights: for each new pixel a cubic curve, which is wider where the image shrinks if `antialias`."""
+    wide = max(old / new, 1) if antialias else 1
+    places = np.arange(old) if antialias else np.arange(-3, old + 3)
+    away = (places + 0.5 - (np.arange(new)[:, None] + 0.5) * (old / new)) / wide
+    weights = cubic(away, -0.5 if antialias else -0.75)
+    if not antialias:  # what lies outside is the pixel at the rim
+        weights = weights @ (places.clip(0, old - 1)[:, None] == np.arange(old))
+    return (weights / weights.sum(1, keepdims=True)).astype("float64" if like.dtype == "float64" else "float32")
+
+
+def cubic(away: Any, slope: float) -> Any:
+    """Keys' curve: 1 at 0, 0 at 1 and beyond 2, and with this slope where it passes 1.
+
+    Source: Keys 1981, "Cubic convolution interpolation for digital image processing".
+    """
+    d = abs(away)
+    near = ((slope + 2) * d - (slope + 3)) * d * d + 1
+    return np.where(d < 1, near, np.where(d < 2, slope * (((d - 5) * d + 8) * d - 4), 0))
+
+
+def _by_kernel(planes: Any, y: Any, x: Any, weight: Callable[[Any], Any], reach: int) -> Any:
+    """The light at any places: a mean of the pixels around, by a weight for each axis; the rim goes on outside."""
+    (h, w), top, left, light = planes.shape[-2:], np.floor(y), np.floor(x), 0
+    for row in range(1 - reach, reach + 1):
+        for column in range(1 - reach, reach + 1):
+            pixels = picked(planes, (top + row).clip(0, h - 1), (left + column).clip(0, w - 1))[0]
+            light = light + pixels * (weight(y - top - row) * weight(x - left - column)).astype(np.float32)
+    return light
+
+
+KERNELS: dict[str, tuple[Callable[[Any], Any], int]] = {  # of Pillow, for images that are moved; how far each reaches
+    "bilinear": (lambda away: 1 - abs(away), 1),
+    "bicubic": (partial(cubic, slope=-1.0), 2),
+}
 
 
 def _neighbours(old: int, new: int, like: Any) -> tuple[Any, Any, Any]:

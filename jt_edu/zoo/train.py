@@ -18,8 +18,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from jt_edu.base.errors import JtError
-from jt_edu.zoo.training.config import checked, configured, defaults
+from jt_edu.zoo.training.config import checked, configured, defaults, run_program
 from jt_edu.zoo.training.history import History
 from jt_edu.zoo.training.run import Run
 
@@ -64,17 +63,5 @@ def main(arguments: Sequence[str] | None = None) -> History:
     return Run(configured(arguments)).train_all()
 
 
-def program() -> int:
-    """The program: 0, 2 for what makes no sense, 130 after an interrupt."""
-    try:
-        main()
-    except JtError as error:
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(program())
+    sys.exit(run_program(main))

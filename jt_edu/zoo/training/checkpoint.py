@@ -23,24 +23,57 @@ PARTS = ("config", "place", "state_dict", "optimizer", "schedule", "random")
 LAST, BEST = "last.npz", "best.npz"
 
 
+def found(path: Any) -> Path:
+    """A file, if it is there.
+
+    Raises:
+        ArgumentError: it is not; the message has others that are beside it.
+
+    Example:
+        >>> found("runs/none/last.npz")
+        Traceback (most recent call last):
+        ArgumentError: a checkpoint is a file; found no file 'runs/none/last.npz'.
+    """
+    where = Path(path)
+    if not where.is_file():
+        beside = sorted(map(str, where.parent.glob("*.npz"))) or sorted(map(str, where.glob("*.npz")))
+        raise ArgumentError("a checkpoint is a file", f"no file {str(path)!r}", " or ".join(beside))
+    return where
+
+
 def read(path: Any) -> dict[str, Any]:
-    """A checkpoint, as the run wrote it.
+    """A checkpoint, as a run wrote it.
 
     Raises:
         ArgumentError: there is no such file, it is damaged, or it is something else.
 
     Example:
-        >>> read("runs/none/last.npz")
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     jt.save({"w": jt.ones(2)}, folder + "/w.npz")
+        ...     read(folder + "/w.npz")
         Traceback (most recent call last):
-        ArgumentError: a training goes on from a checkpoint; found no file 'runs/none/last.npz'...
+        ArgumentError: a training goes on from a checkpoint of its own; found ...w.npz' without config, place, ...
     """
-    asked, where = "a training goes on from a checkpoint", Path(path)
-    if not where.is_file():
-        beside = sorted(map(str, where.parent.glob("*.npz"))) or sorted(map(str, where.glob("*.npz")))
-        raise ArgumentError(asked, f"no file {str(path)!r}", " or ".join(beside))
-    found = files.load(where)
-    missing = [part for part in PARTS if not isinstance(found, dict) or part not in found]
+    state = files.load(found(path))
+    missing = [part for part in PARTS if not isinstance(state, dict) or part not in state]
     if missing:
-        raise ArgumentError(asked, f"{str(path)!r} without {', '.join(missing)}", "--initial-checkpoint, for weights")
-    state: dict[str, Any] = found
-    return state
+        asked, way = "a training goes on from a checkpoint of its own", "--initial-checkpoint, for weights alone"
+        raise ArgumentError(asked, f"{str(path)!r} without {', '.join(missing)}", way)
+    whole: dict[str, Any] = state
+    return whole
+
+
+def settings_in(path: Any) -> dict[str, Any]:
+    """The settings of the training that wrote a file of weights; none, if none did.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     jt.save({"w": jt.ones(2)}, folder + "/w.npz")
+        ...     settings_in(folder + "/w.npz")
+        {}
+    """
+    state = files.load(found(path))
+    settings: dict[str, Any] = state.get("config", {}) if isinstance(state, dict) else {}
+    return settings

@@ -10,14 +10,16 @@ script, wherever these have a word for it; `FLAGS` says which is which. Here a b
 
 from __future__ import annotations
 
+import difflib
 import math
+import sys
 from argparse import SUPPRESS, BooleanOptionalAction
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from jt_edu.base.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError, JtError
 from jt_edu.config import ArgumentParser, CfgNode
 from jt_edu.ops.arguments import number
 from jt_edu.zoo.training import checkpoint
@@ -107,6 +109,7 @@ FLAGS = {  # of the command line -> key, what it is for
     "checkpoint-every": ("SAVE_EVERY", "updates between checkpoints; 0: one after each epoch"),
     "seed": ("SEED", "of all random numbers"),
 }
+WORDS = {int: "N", float: "X", str: "TEXT"}
 PASSING = ("OUTPUT", "SAVE_EVERY", "MODEL.RESUME", "DATA.NUM_WORKERS", "BASE")  # change nothing of what is learned
 FROM_1 = ("DATA.BATCH_SIZE", "TRAIN.EPOCHS", "TRAIN.ACCUMULATION_STEPS", "AUG.RECOUNT")
 UP_TO_1 = (
@@ -141,19 +144,19 @@ def parser(program: str = "train") -> ArgumentParser:
         if isinstance(value, bool):
             how = {"action": BooleanOptionalAction}
         elif isinstance(value, list):
-            how = {"nargs": len(value), "type": type(value[0])}
+            how = {"nargs": len(value), "type": type(value[0]), "metavar": WORDS[type(value[0])]}
         else:
-            how = {"type": type(value)} | ({"nargs": "?", "const": "float16"} if flag == "amp" else {})
+            how = {"type": type(value), "metavar": WORDS[type(value)]}
+            how |= {"nargs": "?", "const": "float16"} if flag == "amp" else {}
         made.add_argument(f"--{flag}", dest=key, help=f"{told} ({key}, {value!r})", **how)
     return made
 
 
-def configured(arguments: Sequence[str] | None = None, program: str = "train") -> CfgNode:
-    """The settings that a command line asks for, complete and checked.
+def configured(arguments: Sequence[str] | None = None) -> CfgNode:
+    """The settings that the command line of a training asks for, complete and checked.
 
     Args:
         arguments: those of the program by default.
-        program: whose command line it is.
 
     Raises:
         ArgumentError: a value makes no sense, or a file is not there. An unknown key is an error of `CfgNode`.
@@ -163,19 +166,28 @@ def configured(arguments: Sequence[str] | None = None, program: str = "train") -
         >>> cfg.TRAIN.EPOCHS, cfg.TRAIN.BASE_LR
         (3, 0.01)
     """
-    told = vars(parser(program).parse_args(arguments))
-    cfg = _layered(told, "")
-    return checked(_layered(told, cfg.MODEL.RESUME) if cfg.MODEL.RESUME else cfg)
+    told = vars(parser().parse_args(arguments))
+    resumed = layered(told).MODEL.RESUME
+    if not resumed:
+        return checked(layered(told))
+    return checked(layered(told, {**checkpoint.read(resumed)["config"], "OUTPUT": str(Path(resumed).parent)}))
 
 
-def _layered(told: dict[str, Any], resumed: str) -> CfgNode:
+def layered(told: Mapping[str, Any], first: Mapping[str, Any] | None = None) -> CfgNode:
+    """Defaults, then those of a run, then the file, the pairs and the flags of a command line.
+
+    Example:
+        >>> layered({"TRAIN.EPOCHS": 2}, {"TRAIN": {"EPOCHS": 5, "PATIENCE": 1}}).TRAIN.EPOCHS
+        2
+    """
     cfg = defaults()
-    if resumed:
-        cfg.merge_from_other_cfg(CfgNode({**checkpoint.read(resumed)["config"], "OUTPUT": str(Path(resumed).parent)}))
+    cfg.merge_from_other_cfg(CfgNode(first or {}))
     if "config" in told:
         _merge_file(cfg, Path(told["config"]))
-    cfg.merge_from_list(told.get("opts", []))
-    cfg.merge_from_list([part for key, value in told.items() if key not in ("config", "opts") for part in (key, value)])
+    known, pairs = flat(DEFAULTS), told.get("opts", [])
+    _refuse_unknown("--opts", pairs[::2])
+    cfg.merge_from_list(pairs)
+    cfg.merge_from_list([part for key, value in told.items() if key in known for part in (key, value)])
     return cfg
 
 
@@ -187,11 +199,23 @@ def _merge_file(cfg: CfgNode, path: Path, inside: tuple[Path, ...] = ()) -> None
         raise ArgumentError("files of settings are based on others", f"{str(path)!r} on itself")
     with path.open(encoding="utf-8") as file:
         told = CfgNode.load_cfg(file)
+    _refuse_unknown(str(path), flat(told))
     base = told.get("BASE") or []
     for other in [base] if isinstance(base, str) else base:
         if other:
             _merge_file(cfg, path.parent / other, (*inside, path.resolve()))
     cfg.merge_from_other_cfg(told)
+
+
+def _refuse_unknown(where: str, keys: Iterable[str]) -> None:
+    """Raise for the first key that no setting has, and say which are like it."""
+    known = list(flat(DEFAULTS))
+    for key in keys:
+        if key not in known:
+            near = [one for one in known if one.rpartition(".")[2] == key.rpartition(".")[2]]
+            near += difflib.get_close_matches(key, known, 3, 0.7)
+            way = " or ".join(list(dict.fromkeys(near))[:3]) or "--help, which has all keys"
+            raise ArgumentError(f"{where} has keys of the settings of a training", key, way)
 
 
 def checked(cfg: CfgNode) -> CfgNode:
@@ -243,3 +267,15 @@ def changes(before: Mapping[str, Any], cfg: Mapping[str, Any]) -> dict[str, tupl
     """
     then, now = flat(before), flat(cfg)
     return {k: (then.get(k), now[k]) for k in now if k not in PASSING and then.get(k) != now[k]}
+
+
+def run_program(main: Callable[[], Any]) -> int:
+    """Run a program; its exit code: 0, 2 for what makes no sense, which is said in a line, 130 after an interrupt."""
+    try:
+        main()
+    except (JtError, OSError, KeyError) as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0

@@ -17,7 +17,7 @@ import numpy as np
 from jt_edu.base.errors import ArgumentError
 from jt_edu.data import DataLoader
 from jt_edu.data.fetch import own_numbers
-from jt_edu.data.sampler import Sampler, mixed
+from jt_edu.data.sampler import Sampler, count_examples, mixed
 from jt_edu.variable.parallel_context import place, team
 from jt_edu.variable.pytree import vars_in
 
@@ -42,7 +42,7 @@ class Examples:
             return self.transform(pixels), label
 
     def __len__(self) -> int:
-        return len(self.images)
+        return count_examples(self.images)
 
 
 class Order(Sampler):

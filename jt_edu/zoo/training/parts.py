@@ -10,12 +10,13 @@ from typing import Any
 
 from jt_edu import nn, optim
 from jt_edu.base.context import no_grad
+from jt_edu.base.errors import ArgumentError
 from jt_edu.ops.arguments import choice
 from jt_edu.ops.compare import maximum, minimum
 from jt_edu.optim import Optimizer
 from jt_edu.variable.var import Var
 from jt_edu.zoo.factory import create_model
-from jt_edu.zoo.registry import is_model
+from jt_edu.zoo.registry import get_pretrained_cfg, is_model
 from jt_edu.zoo.training.source import Source
 
 OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
@@ -37,16 +38,22 @@ def network(cfg: Any, source: Source) -> nn.Module:
         >>> network(jt.zoo.train.defaults(), jt.zoo.training.source.named("digits"))(jt.ones(2, 1, 8, 8)).shape
         (2, 10)
     """
-    told, name, changes = cfg.MODEL, cfg.MODEL.NAME, {}
+    told, name, settings = cfg.MODEL, cfg.MODEL.NAME, dict[str, Any]()
     if told.TYPE == "swin":
-        changes = {key.lower(): value for key, value in told.SWIN.items()}
-        changes["img_size"] = cfg.DATA.IMG_SIZE or None
-        name = name if is_model(name) else SWIN
-    return create_model(
-        name, checkpoint_path=told.PRETRAINED, num_classes=told.NUM_CLASSES or len(source.classes),
-        in_chans=source.channels, drop_rate=told.DROP_RATE or None, drop_path_rate=told.DROP_PATH_RATE or None,
-        **changes,
-    )  # fmt: skip
+        name, settings = name if is_model(name) else SWIN, {k.lower(): v for k, v in told.SWIN.items()}
+    elif told.TYPE:
+        raise ArgumentError("MODEL.TYPE is 'swin', with the settings of MODEL.SWIN, or nothing", repr(told.TYPE))
+    wants = get_pretrained_cfg(name)
+    if wants is not None and wants.fixed_input_size:
+        settings["img_size"] = cfg.DATA.IMG_SIZE or None
+    rates = {"drop_rate": told.DROP_RATE or None, "drop_path_rate": told.DROP_PATH_RATE or None}
+    try:
+        return create_model(
+            name, checkpoint_path=told.PRETRAINED, num_classes=told.NUM_CLASSES or len(source.classes),
+            in_chans=source.channels, **rates, **settings,
+        )  # fmt: skip
+    except TypeError as error:
+        raise ArgumentError(f"{name} is made as the settings of MODEL say", str(error)) from error
 
 
 def optimizer(cfg: Any, net: nn.Module) -> Optimizer:

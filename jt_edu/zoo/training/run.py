@@ -30,9 +30,10 @@ from jt_edu.variable.random import get_rng_state, set_global_seed, set_rng_state
 from jt_edu.variable.var import Var
 from jt_edu.zoo.training import checkpoint, parts
 from jt_edu.zoo.training.config import changes, nested
-from jt_edu.zoo.training.data import feeds
+from jt_edu.zoo.training.data import Mixing, feeds
 from jt_edu.zoo.training.history import History, write
 from jt_edu.zoo.training.measure import measured
+from jt_edu.zoo.training.source import named
 
 
 class Run:
@@ -45,8 +46,10 @@ class Run:
     def __init__(self, cfg: Any) -> None:
         set_global_seed(cfg.SEED)
         self.cfg, self.folder = cfg, _agreed(cfg)
-        self.source, self.train, self.held_out, self.mix = feeds(cfg)
+        self.source = named(cfg.DATA.DATASET, cfg.DATA.DATA_PATH)
         self.net = parts.network(cfg, self.source)
+        self.train, self.held_out = feeds(cfg, self.source, self.net)
+        self.mix = Mixing(cfg, cfg.MODEL.NUM_CLASSES or len(self.source.classes))
         self.optimizer = parts.optimizer(cfg, self.net)
         self.updates = len(self.train) // cfg.TRAIN.ACCUMULATION_STEPS  # of an epoch
         if not self.updates:
@@ -73,7 +76,7 @@ class Run:
     def _loss(self, x: Var, y: Var) -> Var:
         with self.context():
             scores = self.net(x)
-        return cross_entropy_loss(scores.float(), y, label_smoothing=self.cfg.MODEL.LABEL_SMOOTHING)
+        return cross_entropy_loss(scores.float(), y, label_smoothing=0.0 if y.ndim > 1 else self.cfg.MODEL.LABEL_SMOOTHING)
 
     def _whole_step(self, x: Var, y: Var) -> Var:
         """Gradients, new parameters and the loss in one go."""
@@ -104,7 +107,7 @@ class Run:
 
     def _updated(self, batches: list[Any]) -> float:
         """Train on the batches of one update; their mean loss."""
-        flat = [part for k, batch in enumerate(batches) for part in self.mix(batch, (self.epoch, self.update, k))]
+        flat = [part for k, batch in enumerate(batches) for part in self.mix(batch, self.epoch, self.update, k)]
         loss = float(self.step(*flat))
         if self.ema is not None:
             self.ema.update_parameters(self.net)

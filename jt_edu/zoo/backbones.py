@@ -73,7 +73,7 @@ class Backbone(nn.Module):
     renamed: ClassVar[dict[str, str]] = {}  # a name of timm's -> that of `jt.models`
     windows: ClassVar[int] = 1  # of the pool, in each direction
     size: ClassVar[int] = 224  # of an image, height and width
-    draw: ClassVar[Callable[[Var], Any]] = FAN_OUT  # weights for the first convolution
+    draw: ClassVar[Callable[[Var], Any] | None] = FAN_OUT  # the first convolution's weights; None: as any layer's
 
     def __init__(
         self, *args: Any, num_classes: int = 1000, in_chans: int = 3, global_pool: str = "avg", drop_rate: float = 0.0,
@@ -119,9 +119,10 @@ class Backbone(nn.Module):
         """Put a convolution for images with other channels in front."""
         old: Any = self.get_submodule(self.stem)
         new = nn.Conv2d(in_chans, old.out_channels, old.kernel_size, old.stride, old.padding, bias=old.bias is not None)
-        type(self).draw(new.weight)
-        if new.bias is not None:
-            init.zero_(new.bias)
+        if draw := type(self).draw:
+            draw(new.weight)
+            if new.bias is not None:
+                init.zero_(new.bias)
         self._put(self.stem, new)
 
     def _go_around(self, rate: float) -> None:
@@ -226,7 +227,7 @@ def _gone_around(rate: float, branch: nn.Module, _: Any, out: Var) -> Var:
 class AlexNet(Backbone, models.AlexNet):
     """`jt.models.AlexNet`."""
 
-    scores, windows = "classifier.6", 6
+    scores, windows, draw = "classifier.6", 6, None
 
 
 class DenseNet(Backbone, models.DenseNet):
@@ -247,7 +248,8 @@ class GoogLeNet(Backbone, models.GoogLeNet):
     )
     stem = "conv1.conv"
     added: ClassVar = {
-        f"maxpool{k}": partial(nn.MaxPool2d, window, stride=2, ceil_mode=True) for k, window in enumerate((3, 3, 3, 2), 1)
+        f"maxpool{k}": partial(nn.MaxPool2d, window, stride=2, ceil_mode=True)
+        for k, window in enumerate((3, 3, 3, 2), 1)
     }
     settings: ClassVar = {"aux_logits": False, "transform_input": False}
     draw = partial(init.trunc_normal_, std=0.01)
@@ -294,7 +296,7 @@ class ResNet(Backbone, models.ResNet):
 class ShuffleNetV2(Backbone, models.ShuffleNetV2):
     """`jt.models.ShuffleNetV2`."""
 
-    rows, stem, last = "conv1 maxpool stage2 stage3 stage4 conv5", "conv1.0", "stage4"
+    rows, stem, last, draw = "conv1 maxpool stage2 stage3 stage4 conv5", "conv1.0", "stage4", None
 
 
 class SqueezeNet(Backbone, models.SqueezeNet):

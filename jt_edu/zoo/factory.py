@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import jt_edu.nn.serialization as files
 from jt_edu import nn
 from jt_edu.base.errors import ArgumentError
@@ -191,8 +193,8 @@ def load_state_dict(checkpoint_path: str | Path, use_ema: bool = True) -> dict[s
     if isinstance(state, dict):
         found = [key for key in (*(EMA if use_ema else ()), *STATES) if isinstance(state.get(key), dict)]
         state = state[found[0]] if found else state
-    if not isinstance(state, dict) or not all(isinstance(value, Var) for value in state.values()):
-        kind = f"a {type(state).__name__}" if not isinstance(state, dict) else ", ".join(map(str, state))
+    if not isinstance(state, dict) or not all(isinstance(value, (Var, np.ndarray)) for value in state.values()):
+        kind = ", ".join(map(str, state)) if isinstance(state, dict) else f"a {type(state).__name__}"
         asked = f"{checkpoint_path} has weights by name, perhaps under {', '.join((*STATES, *EMA))}"
         raise ArgumentError(asked, kind, "jt.load(path), and load_state_dict of the part with the weights")
     return {unwrapped(key): value for key, value in state.items()}

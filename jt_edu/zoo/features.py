@@ -38,9 +38,9 @@ def feature_take_indices(num_features: int, indices: Indices = None) -> tuple[li
         >>> feature_take_indices(5, 2), feature_take_indices(5, (-1, 0))
         (([3, 4], 4), ([4, 0], 4))
     """
-    every = num_features if indices is None else indices
-    wanted = list(range(num_features - every, num_features)) if isinstance(every, int) else list(every)
-    if not wanted or not all(-num_features <= i < num_features for i in wanted) or every == 0:
+    count = num_features if indices is None else indices
+    wanted = list(range(num_features - count, num_features)) if isinstance(count, int) else list(count)
+    if not wanted or not all(-num_features <= i < num_features for i in wanted) or len(wanted) > num_features:
         way = f"numbers from 0 to {num_features - 1}"
         raise RangeError(f"the network has {num_features} maps of features", f"out_indices={indices!r}", way)
     taken = [i % num_features for i in wanted]
@@ -165,9 +165,7 @@ class FeatureGetterNet(nn.ModuleDict):
         [(1, 192, 2, 2), (1, 192, 2, 2)]
     """
 
-    def __init__(
-        self, model: Any, out_indices: Indices = None, norm: bool = False, output_fmt: str = "NCHW"
-    ) -> None:
+    def __init__(self, model: Any, out_indices: Indices = None, norm: bool = False, output_fmt: str = "NCHW") -> None:
         super().__init__()
         self.feature_info = FeatureInfo(model.feature_info, out_indices)
         model.prune_intermediate_layers(list(self.feature_info.out_indices), prune_norm=not norm)

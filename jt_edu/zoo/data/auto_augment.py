@@ -226,12 +226,12 @@ def rand_augment_transform(
     look = Look(who, hparams, magnitude_std=std, magnitude_max=said["mmax"])
     named = said["t"] if transforms is None else transforms
     names = _set(who, named, yes_or_no(who, "inc", said["inc"]))
-    weights = None
+    prob, layers, weights = number(who, "p", said["p"], 0, 1), whole(who, "n", said["n"], 0), None
     if isinstance(names, Mapping):
         weights = np.array([number(who, "each weight", w, 0, finite=True) for w in names.values()])
-        weights = weights / weights.sum()
-    ops = [Op(name, number(who, "p", said["p"], 0, 1), said["m"], look) for name in names]
-    return RandAugment(ops, whole(who, "n", said["n"], 0), weights)
+        layers = whole(who, "n (operators with weights are not drawn twice)", layers, 0, np.count_nonzero(weights))
+        weights = weights / (weights.sum() or 1)
+    return RandAugment([Op(name, prob, said["m"], look) for name in names], layers, weights)
 
 
 def auto_augment_transform(config_str: str, hparams: Mapping[str, Any] | None = None) -> AutoAugment:
@@ -325,6 +325,6 @@ def _set(who: str, named: Any, growing: bool) -> Any:
         if named not in WEIGHTS:
             raise ArgumentError(f"{who} takes a set of operators: " + ", ".join(WEIGHTS), repr(named))
         return [*WEIGHTS["3a"]] if named == "3a" else WEIGHTS[named]
-    for wrong in [name for name in named if name not in known]:
+    for wrong in [name for name in named if name not in known] or ([] if named else [named]):
         raise ArgumentError(f"{who} takes names of operators: " + ", ".join(known), repr(wrong))
     return named

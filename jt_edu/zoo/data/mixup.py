@@ -163,8 +163,9 @@ class Mixup:
         """What is kept of so many images: each pixel (count, 1, h or 1, w or 1), and all in all (count,)."""
         both = self.mixup_alpha > 0 and self.cutmix_alpha > 0
         cut = drawn("random", count) < self.switch_prob if both else np.full(count, self.cutmix_alpha > 0)
-        alpha = np.where(cut, self.cutmix_alpha, self.mixup_alpha)
-        lam = np.where(drawn("random", count) < self.prob, drawn("beta", alpha, alpha), 1).astype(np.float32)
+        alphas = (self.cutmix_alpha, self.mixup_alpha)
+        lam = np.where(cut, *[drawn("beta", a, a, count) if a else np.ones(count) for a in alphas])
+        lam = np.where(drawn("random", count) < self.prob, lam, 1).astype(np.float32)
         if not self.mixup_enabled:
             lam = np.ones_like(lam)
         keep = lam[:, None, None, None]

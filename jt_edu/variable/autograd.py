@@ -65,7 +65,7 @@ def gradients(
     grads: dict[Node, Var] = {}
     chosen: dict[Node, Any] = {}  # where a gradient may be other than 0, a Var of bools; None: anywhere
     moment = current().threads.now
-    outer, moment.twin = moment.twin, loss.node
+    outer, moment.twin, moment.autocast = (moment.twin, moment.autocast), loss.node, None
     try:
         if loss.node in reach:
             grads[loss.node] = loss.ones_like() if seed is None else seed
@@ -74,7 +74,7 @@ def gradients(
                 moment.twin = node  # a gradient belongs to the line, and to the module, that it is the gradient of
                 hand_on(node, grads, chosen, reach, wrap)
     finally:
-        moment.twin = outer
+        moment.twin, moment.autocast = outer
     for t in targets:
         if t.node not in grads and not allow_unused:
             grads[t.node] = missing(t, loss)

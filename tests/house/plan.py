@@ -51,7 +51,7 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "variable.torch_keywords",  # PyTorch's words for what is made: each does what can be said without it
     "variable.memory_format",  # rules that nothing enters until somebody asks for a format (decision 047)
     # comfort and speed for operators, which the walk from `a * b` to numbers does without (decision 020)
-    "variable.index_bounds", "variable.subgraph_cache", "variable.storage", "variable.pytree",
+    "variable.autocast", "variable.index_bounds", "variable.subgraph_cache", "variable.storage", "variable.pytree",
     "variable.caller_frame", "variable.parallel_context", "variable.gradient_cache", "runtime.plan_source",
 )  # fmt: skip
 

@@ -9,6 +9,8 @@ from functools import partial
 from typing import Any
 
 from jt_edu import nn, optim
+from jt_edu.amp.autocast_mode import autocast
+from jt_edu.amp.grad_scaler import GradScaler
 from jt_edu.base.context import no_grad
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ops.arguments import choice
@@ -104,7 +106,7 @@ def precision(cfg: Any) -> tuple[Callable[[], AbstractContextManager[Any]], Any]
     kind = choice("train", "--amp", cfg.AMP.DTYPE, PRECISIONS)
     if kind == "off":
         return nullcontext, None
-    return partial(amp.autocast, dtype=kind), amp.GradScaler() if kind == "float16" else None
+    return partial(autocast, dtype=kind), GradScaler() if kind == "float16" else None
 
 
 CLIPS = {"norm": nn.utils.clip_grad_norm_, "value": nn.utils.clip_grad_value_}

@@ -1,0 +1,165 @@
+"""Apex handle: how were casts and scales asked for before there were levels?
+
+handle = amp.init()                                   operators cast, from here on
+with handle.scale_loss(loss, optimizer) as scaled:    one scale for all
+optimizer = handle.wrap_optimizer(optimizer, num_loss=2)
+with optimizer.scale_loss(loss) as scaled:            or one for each loss of an optimizer, in their order
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from jt_edu.amp.apex_optimizer import Scaled, scaling
+from jt_edu.amp.apex_properties import CHECKED
+from jt_edu.amp.apex_state import tell
+from jt_edu.amp.lists import APEX
+from jt_edu.amp.loss_scaler import LossScaler
+from jt_edu.base.context import current
+from jt_edu.base.dtypes import float16
+from jt_edu.base.errors import ArgumentError
+from jt_edu.ops.arguments import whole, yes_or_no
+from jt_edu.optim.base import Optimizer
+from jt_edu.variable.autocast import Region
+from jt_edu.variable.var import Var
+
+__all__ = ["init"]
+
+
+def init(
+    enabled: bool = True, loss_scale: float | str = "dynamic", enable_caching: bool = True, verbose: bool = False,
+    allow_banned: bool = False,
+) -> AmpHandle:  # fmt: skip
+    """Let operators cast what they are given to float16 or float32, by Apex's lists, from here on.
+
+    Args:
+        enabled: False ends that, and gives a handle that scales nothing.
+        loss_scale: a number, or "dynamic"; of `handle.scale_loss`.
+        enable_caching: a parameter is cast once for each loss, and not each time that it is used.
+        verbose: print each decision.
+        allow_banned: compute `binary_cross_entropy` of halves, in float32, instead of refusing it.
+
+    Example:
+        >>> handle = init()
+        >>> (jt.ones(2, 2) @ jt.ones(2, 2)).dtype, handle.is_active()
+        (jt.float16, True)
+        >>> init(enabled=False).is_active()
+        False
+    """
+    active = yes_or_no("init", "enabled", enabled)
+    lists = APEX
+    if yes_or_no("init", "allow_banned", allow_banned):
+        lists = replace(APEX, float32=APEX.float32 | {*APEX.banned}, banned={})
+    kind = Told if yes_or_no("init", "verbose", verbose) else Region
+    keeps = yes_or_no("init", "enable_caching", enable_caching)
+    current().threads.now.autocast = kind(float16, lists, keeps=keeps) if active else None
+    return AmpHandle(active, scaler_of(loss_scale))
+
+
+def scaler_of(loss_scale: Any, least: float = 0.0, most: float = 2.0**24) -> LossScaler:
+    """The rule that a loss scale stands for: a number that stays, or "dynamic".
+
+    Example:
+        >>> scaler_of("dynamic").scale, scaler_of(128).scale
+        (65536.0, 128.0)
+    """
+    value = CHECKED["loss_scale"](loss_scale)
+    return LossScaler(least=least, most=most) if value == "dynamic" else LossScaler(value, dynamic=False)
+
+
+class Told(Region):
+    """A region that prints what it decides."""
+
+    def _as_listed(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if rule := self.lists.of(name):
+            tell(1, f"amp: {name} by the list {rule!r}")
+        return super()._as_listed(name, args, named)
+
+
+class AmpHandle:
+    """What `init` returns.
+
+    Args:
+        active: whether losses are scaled.
+        scaler: of `scale_loss`.
+    """
+
+    def __init__(self, active: bool, scaler: LossScaler) -> None:
+        self._active, self._scaler, self._wrapped = active, scaler, False
+
+    def is_active(self) -> bool:
+        """Whether operators cast, and losses are scaled."""
+        return self._active
+
+    @contextmanager
+    def scale_loss(self, loss: Var, optimizer: Optimizer) -> Iterator[Var]:
+        """A loss, scaled; at the end the gradients of the optimizer are unscaled.
+
+        Args:
+            loss: one number.
+            optimizer: whose gradients it has; its next step is left out if one of them is inf or nan.
+
+        Raises:
+            ArgumentError: after `wrap_optimizer`, which gives each optimizer scales of its own.
+        """
+        if self._wrapped:
+            found, way = "handle.scale_loss after handle.wrap_optimizer", "optimizer.scale_loss(loss)"
+            raise ArgumentError("a wrapped optimizer has scales of its own", found, way)
+        if not self._active:
+            yield loss
+            return
+        one = vars(optimizer).get("_amp") or Scaled(optimizer, [self._scaler]).attached()
+        with scaling(loss, [one], self._scaler) as scaled:
+            yield scaled
+
+    def wrap_optimizer(self, optimizer: Optimizer, num_loss: int = 1) -> Optimizer:
+        """The optimizer, with `scale_loss(loss)`: called for so many losses before each step, each with its own scale.
+
+        Args:
+            optimizer: it stays the same object.
+            num_loss: how many losses.
+
+        Example:
+            >>> handle, w = init(), jt.array([1.0])
+            >>> sgd = handle.wrap_optimizer(jt.optim.SGD([w], lr=0.25), num_loss=2)
+            >>> for loss in ((w * w).sum(), w.sum()):
+            ...     with sgd.scale_loss(loss) as scaled: scaled.backward()
+            >>> w.grad.item(); sgd.step(); w.item(); _ = init(enabled=False)
+            3.0
+            0.25
+        """
+        self._wrapped = True
+        losses = Losses(optimizer, whole("wrap_optimizer", "num_loss", num_loss, 1), self._active)
+        vars(optimizer)["scale_loss"] = losses.scale_loss
+        return optimizer
+
+
+class Losses(Scaled):
+    """An optimizer with a scale for each of its losses, which come in the same order before each step."""
+
+    def __init__(self, optimizer: Optimizer, count: int, active: bool) -> None:
+        super().__init__(optimizer, [scaler_of("dynamic") for _ in range(count)])
+        self.next, self.active = 0, active
+        if active:
+            self.attached()
+
+    @contextmanager
+    def scale_loss(self, loss: Var) -> Iterator[Var]:
+        """The next loss, scaled."""
+        if not self.active:
+            yield loss
+            return
+        if self.next == len(self.scalers):
+            found = f"loss number {self.next + 1} of num_loss={len(self.scalers)}"
+            raise ArgumentError("a wrapped optimizer makes its step after its losses", found, "step(), or more of them")
+        with scaling(loss, [self], self.scalers[self.next], number=self.next) as scaled:
+            yield scaled
+        self.next += 1
+
+    def step(self, loss: Any = None, retain_graph: bool = False) -> Var | None:
+        """One step for all losses."""
+        self.next = 0
+        return super().step(loss, retain_graph)

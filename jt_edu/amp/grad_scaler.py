@@ -1,0 +1,253 @@
+"""Grad scaler: the loss scale in PyTorch's words: `scale`, `unscale_`, `step`, `update`.
+
+scaler.scale(loss).backward()     gradients, scale times as large          optimizer.backward(scaler.scale(loss))
+scaler.unscale_(optimizer)        (if they are to be clipped, for one)     is Jittor's way to write the first line
+scaler.step(optimizer)            unscaled; not made, if one is inf or nan
+scaler.update()                   the rule of loss_scaler.py
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jt_edu.amp.loss_scaler import LossScaler, let_go, skip, unscaled
+from jt_edu.base.errors import ArgumentError, DtypeError, GradientError
+from jt_edu.base.own import doing
+from jt_edu.ir.builders import short
+from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.optim.base import Optimizer
+from jt_edu.optim.param_groups import label, params_of
+from jt_edu.variable.torch_keywords import on_cpu
+from jt_edu.variable.var import Var
+
+SAVED = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")
+
+
+class GradScaler:
+    """Multiplies losses so that their gradients survive float16, and leaves out the steps whose gradients did not.
+
+        scale after `update`:  scale * backoff_factor    if a gradient was inf or nan
+                               scale * growth_factor     after `growth_interval` steps without one
+                               scale                     else
+
+    Args:
+        device: "cpu", where everything is.
+        init_scale: the first scale.
+        growth_factor: more than 1.
+        backoff_factor: less than 1.
+        growth_interval: how many clean steps it takes until the scale grows.
+        enabled: False: nothing is scaled, and every step is made.
+
+    Raises:
+        ArgumentError: a factor on the wrong side of 1, or another device.
+
+    Source: PyTorch's `torch.amp.GradScaler`; Micikevicius et al. 2018 (arXiv:1710.03740).
+
+    Example:
+        >>> w = jt.array([1.0])
+        >>> sgd, scaler = jt.optim.SGD([w], lr=0.25), GradScaler(growth_interval=1)
+        >>> scaler.scale((w * w).sum()).backward()
+        >>> w.grad.item()
+        131072.0
+        >>> scaler.step(sgd); scaler.update()
+        >>> w.item(), scaler.get_scale()
+        (0.5, 131072.0)
+    """
+
+    def __init__(
+        self, device: Any = "cpu", init_scale: float = 2.0**16, growth_factor: float = 2.0,
+        backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
+    ) -> None:  # fmt: skip
+        on_cpu("GradScaler", device)
+        self._enabled = yes_or_no("GradScaler", "enabled", enabled)
+        self._rule = LossScaler(init_scale)
+        self.set_growth_factor(growth_factor)
+        self.set_backoff_factor(backoff_factor)
+        self.set_growth_interval(growth_interval)
+        self._found: dict[Optimizer, bool] = {}  # whose gradients were unscaled since `update`: did any overflow?
+        self._stepped: set[Optimizer] = set()
+
+    def scale(self, outputs: Any) -> Any:
+        """A Var times the scale; of a list or tuple, of whatever depth, all of them.
+
+        Example:
+            >>> GradScaler(init_scale=8.0).scale([jt.array(1.0), (jt.array(2.0),)])
+            [jt.Var(8., dtype=float32), (jt.Var(16., dtype=float32),)]
+        """
+        if isinstance(outputs, Var):
+            return self._rule.scaled(outputs) if self._enabled else outputs
+        if not isinstance(outputs, (list, tuple)):
+            raise ArgumentError("scale takes a Var, or a list of them", short(outputs), "scaler.scale(loss)")
+        return type(outputs)([self.scale(one) for one in outputs])
+
+    def unscale_(self, optimizer: Optimizer) -> None:
+        """Divide the gradients of an optimizer by the scale, in place, before something is done with them.
+
+        Raises:
+            ArgumentError: they are unscaled already, or the step was made; each once until `update`.
+            DtypeError: gradients of float16, which lose again what the scale has saved.
+            GradientError: there are none.
+
+        Example:
+            >>> w = jt.array([1.0])
+            >>> sgd, scaler = jt.optim.SGD([w], lr=0.25), GradScaler()
+            >>> scaler.scale((w * w).sum()).backward(); scaler.unscale_(sgd)
+            >>> sgd.clip_grad_norm(1.0).item(), w.grad.item()
+            (2.0, 1.0)
+        """
+        if not self._enabled:
+            return
+        if optimizer in self._found:
+            done = "step()" if optimizer in self._stepped else "unscale_()"
+            raise ArgumentError(
+                "unscale_ divides the gradients of an optimizer once in each step", f"a second call, after {done}",
+                "scaler.update() between two steps",
+            )  # fmt: skip
+        self._found[optimizer] = _divide(optimizer, self._rule)
+
+    def step(self, optimizer: Optimizer, loss: Var | None = None, retain_graph: bool = False) -> None:
+        """Let the optimizer make its step with unscaled gradients, unless one of them is inf or nan.
+
+        Args:
+            optimizer: whose gradients are in `.grad`, scaled, or by `unscale_` no more.
+            loss: as in `optimizer.step(loss)`: it is scaled, and its gradients are added first.
+            retain_graph: keep what the loss was computed from.
+
+        Raises:
+            ArgumentError: a second step without `update`, or a function in place of a loss.
+
+        Example:
+            >>> w = jt.array([1.0])
+            >>> sgd, scaler = jt.optim.SGD([w], lr=0.25), GradScaler()
+            >>> scaler.step(sgd, (w * jt.inf).sum()); scaler.update()
+            >>> w.item(), scaler.get_scale()
+            (1.0, 32768.0)
+        """
+        if not self._enabled:
+            doing(optimizer, "step")(loss, retain_graph)
+            return
+        if optimizer in self._stepped:
+            raise ArgumentError("an optimizer makes one step, then the scale is updated", "a second step",
+                                "scaler.update()")  # fmt: skip
+        if loss is not None and not isinstance(loss, Var):
+            raise ArgumentError("a scaled step is made once, with gradients that were looked at", short(loss),
+                                "scaler.scale(loss).backward(), then scaler.step(optimizer)")  # fmt: skip
+        if loss is not None:
+            scaled = self.scale(loss)
+            doing(optimizer, "backward")(scaled, retain_graph)
+            let_go(loss, scaled, self._rule, retain_graph)
+        if optimizer not in self._found:
+            self.unscale_(optimizer)
+        if self._found[optimizer]:
+            skip(optimizer)
+        else:
+            doing(optimizer, "step")()
+        self._stepped.add(optimizer)
+
+    def update(self, new_scale: float | Var | None = None) -> None:
+        """Change the scale by the rule, after the steps of all optimizers, or to another number.
+
+        Args:
+            new_scale: the number; without it the rule decides.
+
+        Raises:
+            ArgumentError: no gradients were looked at since the last time.
+
+        Example:
+            >>> scaler = GradScaler()
+            >>> scaler.update(16.0)
+            >>> scaler.get_scale()
+            16.0
+        """
+        if not self._enabled:
+            return
+        if new_scale is not None:
+            wanted = new_scale.item() if isinstance(new_scale, Var) else new_scale
+            self._rule.scale = number("update", "new_scale", wanted, 0.0, above=True, finite=True)
+        elif not self._found:
+            raise ArgumentError("update follows a step", "0 optimizers with gradients that were looked at",
+                                "scaler.step(optimizer) before it")  # fmt: skip
+        else:
+            self._rule.update(any(self._found.values()))
+        self._found, self._stepped = {}, set()
+
+    def get_scale(self) -> float:
+        """The scale; 1 if nothing is scaled."""
+        return self._rule.scale if self._enabled else 1.0
+
+    def is_enabled(self) -> bool:
+        """Whether losses are scaled."""
+        return self._enabled
+
+    def get_growth_factor(self) -> float:
+        """What the scale is multiplied by when it grows."""
+        return self._rule.growth
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        """Another growth factor, above 1."""
+        self._rule.growth = number("GradScaler", "growth_factor", new_factor, 1.0, above=True)
+
+    def get_backoff_factor(self) -> float:
+        """What the scale is multiplied by after an overflow."""
+        return self._rule.backoff
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        """Another backoff factor, below 1."""
+        if number("GradScaler", "backoff_factor", new_factor, 0.0, above=True) >= 1:
+            raise ArgumentError("backoff_factor makes the scale smaller", f"backoff_factor={new_factor}", "0.5")
+        self._rule.backoff = float(new_factor)
+
+    def get_growth_interval(self) -> int:
+        """How many clean steps it takes until the scale grows."""
+        return self._rule.window
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        """Another number of steps."""
+        self._rule.window = whole("GradScaler", "growth_interval", new_interval, 1)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Scale, factors and the count of clean steps, under PyTorch's names; empty if nothing is scaled.
+
+        Example:
+            >>> GradScaler().state_dict()["scale"], GradScaler(enabled=False).state_dict()
+            (65536.0, {})
+        """
+        rule = self._rule
+        values = rule.scale, rule.growth, rule.backoff, rule.window, rule.clean
+        return dict(zip(SAVED, values, strict=True)) if self._enabled else {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on as the scaler did whose state this is.
+
+        Raises:
+            ArgumentError: it is not one of a scaler that was enabled.
+        """
+        if not self._enabled:
+            return
+        if not isinstance(state_dict, dict) or {*state_dict} != {*SAVED}:
+            raise ArgumentError(f"the state of a GradScaler has {', '.join(SAVED)}", short(state_dict),
+                                "state_dict() of a scaler that is enabled")  # fmt: skip
+        new = [state_dict[name] for name in SAVED]
+        rule = LossScaler(new[0], growth=new[1], backoff=new[2], window=new[3])
+        rule.clean = whole("GradScaler", "_growth_tracker", new[4], 0)
+        self._rule = rule
+
+
+def _divide(optimizer: Optimizer, rule: LossScaler) -> bool:
+    """Unscale the gradients in `.grad`, in place; whether any was inf or nan."""
+    optimizer._whole_batch()
+    held = [p for p in params_of(optimizer.param_groups) if p.grad is not None]
+    if not held:
+        raise GradientError("unscale_ divides the gradients of an optimizer", "0 gradients",
+                            "scaler.scale(loss).backward()")  # fmt: skip
+    for p in held:
+        if p.grad is not None and p.grad.dtype == "float16":
+            raise DtypeError(
+                "a scale is taken out of gradients that can hold what it has saved", f"float16 for {label(p)}",
+                "float32 parameters under jt.amp.autocast, or amp.initialize(opt_level='O2')",
+            )  # fmt: skip
+    new, overflow = unscaled([p.grad for p in held if p.grad is not None], rule)
+    for p, g in zip(held, new, strict=True):
+        if p.grad is not None:
+            p.grad.update(g)
+    return overflow

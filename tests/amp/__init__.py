@@ -1,0 +1,1 @@
+"""Mixed precision: casts, scales of losses, and the levels of Apex."""

@@ -1,0 +1,2 @@
+from argparse import ArgumentParser
+from yacs.config import CfgNode

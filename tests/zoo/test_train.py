@@ -6,18 +6,21 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu.base.errors import ArgumentError
+from jt_edu.nn import serialization as files
 from jt_edu.zoo import train
 from jt_edu.zoo.training.config import configured
 from jt_edu.zoo.training.run import Run
 
 ALL_OF_IT = (  # everything that a checkpoint has to remember
-    "--model-ema-decay", "0.9", "--drop", "0.2", "--opt", "lookahead_adamw", "--clip-grad", "1", "--mixup", "0.5", "--hflip", "0.5",
-    "--grad-accum-steps", "2", "--sched", "step", "--decay-epochs", "1",
+    "--model-ema-decay", "0.9", "--drop", "0.2", "--opt", "lookahead_adamw", "--clip-grad", "1", "--mixup", "0.5",
+    "--hflip", "0.5", "--grad-accum-steps", "2", "--sched", "step", "--decay-epochs", "1", "--amp", "float16",
 )  # fmt: skip
 
 
@@ -93,13 +96,21 @@ def test_on_several_ranks_the_losses_are_the_same(tmp_path, few, more):
                 np.testing.assert_allclose(history[column], alone[column], rtol=1e-4)
 
 
-def test_a_run_on_two_ranks_goes_on_alone(tmp_path, few):
-    flags = ["--batch-size", "16", "--output", str(tmp_path / "2")]
-    whole = train.main(["--epochs", "2", "--batch-size", "16", "--output", str(tmp_path / "1")])
+def test_a_run_on_two_ranks_goes_on_alone(tmp_path, few, monkeypatch):
+    flags = ["--epochs", "2", "--batch-size", "16", "--checkpoint-every", "2", "--output"]
+    whole, updated = train.main([*flags, str(tmp_path / "1")]), Run._updated
 
-    jt.simulate(2)(lambda: train.main([*flags, "--epochs", "2", "--opts", "TRAIN.PATIENCE", "0"]))
-    jt.simulate(2)(lambda: None)
-    history = train.main(["--resume", str(tmp_path / "2" / "last.npz"), "--epochs", "2"])
+    def until(self, batches):
+        if (self.epoch, self.update) == (1, 3):
+            raise OSError("the machine is gone")
+        return updated(self, batches)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "_updated", until)
+        with pytest.raises(jt.JtError, match="the machine is gone"):
+            jt.simulate(2)(lambda: train.main([*flags, str(tmp_path / "2")]))
+    assert jt.load(tmp_path / "2" / "last.npz")["place"]["update"] == 2
+    history = train.main(["--resume", str(tmp_path / "2" / "last.npz")])
 
     np.testing.assert_allclose(history["train_loss"], whole["train_loss"], rtol=1e-4)
 
@@ -121,8 +132,17 @@ def test_flags_win_over_pairs_over_the_file_over_its_base(tmp_path):
     (tmp_path / "run.yaml").write_text("BASE: [base.yaml]\nTRAIN:\n  EPOCHS: 2\n  PATIENCE: 2\n  CLIP_GRAD: 2.0\n")
 
     cfg = configured(
-        ["--config", str(tmp_path / "run.yaml"), "--opts", "TRAIN.PATIENCE", "3", "TRAIN.CLIP_GRAD", "3.0"]
-        + ["--clip-grad", "4"]
+        [
+            "--config",
+            f"{tmp_path}/run.yaml",
+            "--clip-grad",
+            "4",
+            "--opts",
+            "TRAIN.PATIENCE",
+            "3",
+            "TRAIN.CLIP_GRAD",
+            "3.0",
+        ]
     )
 
     assert (cfg.SEED, cfg.TRAIN.EPOCHS, cfg.TRAIN.PATIENCE, cfg.TRAIN.CLIP_GRAD) == (1, 2, 3, 4.0)
@@ -186,6 +206,84 @@ def test_an_interrupt_saves_and_says_how_to_go_on(tmp_path, few, capsys, monkeyp
     train.main(["--resume", str(last)])
     train.main([*flags, str(tmp_path / "b")])
     assert told_apart(tmp_path / "a", tmp_path / "b") == set()
+
+
+def test_a_full_disk_loses_nothing(tmp_path, few, capsys, monkeypatch):
+    """The checkpoint before stays whole, training goes on, and the next checkpoint is written when there is room."""
+    saved, calls = files.save, []
+
+    def full(value, path):
+        calls.append(value["place"]["epoch"])
+        if calls[-1] == 2:
+            raise OSError(28, "No space left on device")
+        saved(value, path)
+
+    monkeypatch.setattr(files, "save", full)
+    tell = Run._tell
+    monkeypatch.setattr(
+        Run, "_tell", lambda self: calls.append(self.folder.joinpath("last.npz").exists()) or tell(self)
+    )
+    train.main(["--epochs", "3", "--output", str(tmp_path)])
+
+    assert "no checkpoint: [Errno 28] No space left on device. The one before is whole" in capsys.readouterr().err
+    assert calls.index(2) < calls.index(3) and calls.count(False) == 1
+    assert jt.load(tmp_path / "last.npz")["place"]["epoch"] == 3
+
+
+def test_a_run_whose_last_checkpoint_was_not_written_ends_with_an_error(tmp_path, few, monkeypatch):
+    monkeypatch.setattr(files, "save", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+
+    with pytest.raises(ArgumentError, match="No space left"):
+        train.main(["--epochs", "1", "--output", str(tmp_path)])
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_first_update(tmp_path, few, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(Run, "_updated", lambda *_: pytest.fail("an update was made"))
+
+    with pytest.raises(ArgumentError, match="a run has a folder to write to"):
+        train.main(["--epochs", "1", "--output", str(tmp_path / "file" / "run")])
+
+
+def test_a_run_is_not_overwritten_by_another(tmp_path, few):
+    flags = ["--epochs", "1", "--output", str(tmp_path)]
+    train.main(flags)
+
+    with pytest.raises(ArgumentError, match="a run begins in a folder without one"):
+        train.main(flags)
+    with pytest.raises(jt.JtError, match="a run begins in a folder without one"):
+        jt.simulate(2)(lambda: train.main(flags))
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--model", "resnet18"], "a checkpoint of digits_cnn for resnet18"),
+        (["--batch-size", "16"], "epochs of 1 update for epochs of 4"),
+        (["--model-ema-decay", "0.9"], "one without state_dict_ema"),
+        (["--num-classes", "3"], r"head.fc.weight of shape \(10, 64\)"),
+    ],
+)
+def test_a_checkpoint_of_another_run_is_refused(tmp_path, few, flags, said):
+    train.main(["--epochs", "1", "--output", str(tmp_path)])
+    before = (tmp_path / "last.npz").read_bytes()
+
+    with pytest.raises(jt.JtError, match=said):
+        train.main(["--resume", str(tmp_path / "last.npz"), "--epochs", "2", *flags])
+
+    assert (tmp_path / "last.npz").read_bytes() == before
+
+
+def test_a_notebook_sees_the_curves_grow(tmp_path, few, monkeypatch):
+    shown = []
+    place = SimpleNamespace(update=lambda history: shown.append(len(history)))
+    display = SimpleNamespace(display=lambda history, display_id: shown.append(len(history)) or place)
+    shell = SimpleNamespace(kernel=1)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell, display=display))
+
+    train.main(["--epochs", "3", "--output", str(tmp_path)])
+
+    assert shown == [1, 2, 3]
 
 
 def test_early_stop_counts_epochs_without_a_better_one(tmp_path, few):

@@ -19,7 +19,8 @@ OTHERS = {  # flag -> a value that changes what is learned, and flags beside whi
     "epochs": (["1"], ()), "lr": (["0.01"], ()), "warmup-lr": (["1e-3"], ()), "min-lr": (["1e-3"], ()),
     "warmup-epochs": (["0"], ()), "weight-decay": (["1.0"], ()), "clip-grad": (["0.01"], ("--opt", "sgd")),
     "clip-mode": (["value"], ("--opt", "sgd", "--clip-grad", "0.01")), "grad-accum-steps": (["2"], ()),
-    "model-ema-decay": (["0.5"], ()), "opt": (["adam"], ()), "opt-eps": (["0.1"], ()), "opt-betas": (["0.5", "0.9"], ()),
+    "model-ema-decay": (["0.5"], ()), "opt": (["adam"], ()), "opt-eps": (["0.1"], ()),
+    "opt-betas": (["0.5", "0.9"], ()),
     "momentum": (["0.5"], ("--opt", "momentum")), "sched": (["poly"], ()), "no-sched-on-updates": ([], ()),
     "decay-epochs": (["2"], STEP), "decay-rate": (["0.5"], STEP), "aa": (["rand-m9-n1"], ()),
     "color-jitter": (["0.4"], ()), "hflip": (["1.0"], ()), "vflip": (["1.0"], ()), "scale": (["0.3", "0.5"], ()),
@@ -93,7 +94,7 @@ def test_drop_path_reaches_the_network():
 
 
 def test_a_setting_that_the_network_does_not_take_is_named():
-    with pytest.raises(ArgumentError, match="digits_cnn is made as the settings of MODEL say; found .*drop_path_rate"):
+    with pytest.raises(ArgumentError, match=r"digits_cnn is made as the settings of MODEL say; found .*drop_path_rate"):
         parts.network(configured(["--drop-path", "0.5"]), source.named("digits"))
 
 
@@ -114,7 +115,11 @@ def test_images_come_from_folders(tmp_path, rng, inside):
     net = parts.network(cfg, found)
     (x, y), *_ = data.feeds(cfg, found, net)[0].epoch(0)
 
-    assert list(found.classes) == list(source.named(by_flag.DATA.DATASET, by_flag.DATA.DATA_PATH).classes) == ["cat", "dog"]
+    assert (
+        list(found.classes)
+        == list(source.named(by_flag.DATA.DATASET, by_flag.DATA.DATA_PATH).classes)
+        == ["cat", "dog"]
+    )
     assert (x.shape, y.shape, net(x).shape) == ((4, 3, 8, 8), (4,), (4, 2))
     assert found.held_out.total_len == (10 if len(inside) > 1 else 2)
 
@@ -155,7 +160,8 @@ def rates(*flags, epochs=4, updates=2, found=(0.0,) * 9):
     [
         ("--sched none", [0.5, 0.75, 1, 1, 1, 1, 1, 1]),
         ("--sched none --no-sched-on-updates", [0.5, 0.5, 1, 1, 1, 1, 1, 1]),
-        ("--sched step --decay-epochs 1 --decay-rate 0.5 --warmup-epochs 0", [1, 1, 0.5, 0.5, 0.25, 0.25, 0.125, 0.125]),
+        ("--sched step --decay-epochs 1 --decay-rate 0.5 --warmup-epochs 0",
+         [1, 1, 0.5, 0.5, 0.25, 0.25, 0.125, 0.125]),
         ("--sched poly --warmup-epochs 0", [1, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125]),
         ("--sched plateau --decay-epochs 1 --decay-rate 0.5 --warmup-epochs 0", [1, 1, 1, 1, 1, 1, 0.5, 0.5]),
         ("--sched cosine --warmup-epochs 0 --epochs 2 --no-sched-on-updates", [1, 1, 0.55, 0.55, 0.1, 0.1, 0.1, 0.1]),

@@ -78,8 +78,9 @@ def measured(net: Module, batches: Any, classes: Sequence[str], region: Region =
             found, labels = scores.float().numpy(), y.numpy()
             if found.shape[1] < many:
                 raise ArgumentError(f"a network has a score for each of {many} classes", f"{found.shape[1]} scores")
-            own = found[np.arange(len(labels)), labels]
-            before = (~(found <= own[:, None])).sum(1)  # nan is no right answer
+            own = np.take_along_axis(found, labels[:, None], 1)
+            ties = (found == own) & (np.arange(found.shape[1]) < labels[:, None])  # of equal scores the first counts
+            before = (~(found <= own) | ties).sum(1)  # nan is no right answer
             sums += [loss, (before < 1).sum(), (before < 5).sum(), len(labels)]
             np.add.at(confusion, (labels, found[:, :many].argmax(1)), 1)
     if in_mpi():

@@ -48,12 +48,17 @@ def network(cfg: Any, source: Source) -> nn.Module:
     wants = get_pretrained_cfg(name)
     if wants is not None and wants.fixed_input_size:
         settings["img_size"] = cfg.DATA.IMG_SIZE or None
-    rates = {"drop_rate": told.DROP_RATE or None, "drop_path_rate": told.DROP_PATH_RATE or None}
+    rates = {"drop_rate": told.DROP_RATE, "drop_path_rate": told.DROP_PATH_RATE}
+    classes = told.NUM_CLASSES or len(source.classes)
+    make = partial(
+        create_model, name, checkpoint_path=told.PRETRAINED, num_classes=classes, in_chans=source.channels, **settings
+    )
     try:
-        return create_model(
-            name, checkpoint_path=told.PRETRAINED, num_classes=told.NUM_CLASSES or len(source.classes),
-            in_chans=source.channels, **rates, **settings,
-        )  # fmt: skip
+        return make(**rates)
+    except TypeError:  # a network that takes no such rate is as good as one whose rate is 0
+        pass
+    try:
+        return make(**{key: rate for key, rate in rates.items() if rate})
     except TypeError as error:
         raise ArgumentError(f"{name} is made as the settings of MODEL say", str(error)) from error
 
@@ -86,9 +91,7 @@ def schedule(cfg: Any, optimizer: Optimizer, updates: int) -> Any:
                 optimizer, total, min(t.MIN_LR, t.BASE_LR), warmup_t=warm, warmup_lr_init=min(t.WARMUP_LR, t.BASE_LR)
             )
         case "plateau":
-            return optim.ReduceLROnPlateau(
-                optimizer, "max", told.DECAY_RATE, round(told.DECAY_EPOCHS), min_lr=t.MIN_LR
-            )
+            return optim.ReduceLROnPlateau(optimizer, "max", told.DECAY_RATE, round(told.DECAY_EPOCHS), min_lr=t.MIN_LR)
         case "step":
             main: Any = optim.StepLR(optimizer, every, told.DECAY_RATE)
         case "poly":

@@ -21,6 +21,7 @@ from typing import Any
 
 import jt_edu.nn.serialization as files
 from jt_edu.base.errors import ArgumentError
+from jt_edu.base.plural import plural
 from jt_edu.capture.compiled_step import compile
 from jt_edu.data.progress_bar import progress, screen
 from jt_edu.nn import cross_entropy_loss
@@ -58,7 +59,8 @@ class Run:
         self.schedule = parts.schedule(cfg, self.optimizer, self.updates)
         self.context, self.scaler = parts.precision(cfg)
         decay = cfg.TRAIN.EMA_DECAY
-        self.ema = AveragedModel(self.net, multi_avg_fn=get_ema_multi_avg_fn(decay), use_buffers=True) if decay else None
+        average = get_ema_multi_avg_fn(decay)
+        self.ema = AveragedModel(self.net, multi_avg_fn=average, use_buffers=True) if decay else None
         whole = compile(self._whole_step) if cfg.COMPILE else self._whole_step
         self.step = self._step_by_step if self._needs_gradients() else whole
         self.epoch, self.update, self.losses, self.stale = 0, 0, 0.0, 0
@@ -76,7 +78,8 @@ class Run:
     def _loss(self, x: Var, y: Var) -> Var:
         with self.context():
             scores = self.net(x)
-        return cross_entropy_loss(scores.float(), y, label_smoothing=0.0 if y.ndim > 1 else self.cfg.MODEL.LABEL_SMOOTHING)
+        smoothing = 0.0 if y.ndim > 1 else self.cfg.MODEL.LABEL_SMOOTHING  # labels that were mixed are smooth already
+        return cross_entropy_loss(scores.float(), y, label_smoothing=smoothing)
 
     def _whole_step(self, x: Var, y: Var) -> Var:
         """Gradients, new parameters and the loss in one go."""
@@ -147,9 +150,10 @@ class Run:
         each, begin = self.cfg.TRAIN.ACCUMULATION_STEPS, time.perf_counter() - self.seconds
         batches = self.train.epoch(self.epoch, self.update * each)
         self.net.train()
-        bar = progress(_Several(batches, each, self.updates - self.update), self.epoch + 1, self.cfg.TRAIN.EPOCHS, _out())
-        for several in bar:
-            bar.show(loss=self._updated(several))
+        several = _Several(batches, each, self.updates - self.update)
+        bar = progress(several, self.epoch + 1, self.cfg.TRAIN.EPOCHS, _out())
+        for few in bar:
+            bar.show(loss=self._updated(few))
             self.seconds = time.perf_counter() - begin
             every = self.cfg.SAVE_EVERY
             if every and self.update % every == 0:
@@ -160,7 +164,8 @@ class Run:
 
     def _end_epoch(self) -> None:
         rate, begin = self.optimizer.lr, time.perf_counter()
-        found = measured(self.net if self.ema is None else self.ema.module, self.held_out.epoch(0), self.source.classes, self.context)
+        net = self.net if self.ema is None else self.ema.module
+        found = measured(net, self.held_out.epoch(0), self.source.classes, self.context)
         self.history.rows.append({
             "epoch": self.epoch + 1, "train_loss": self.losses / self.updates, "eval_loss": found.loss,
             "eval_top1": found.top1, "eval_top5": found.top5, "lr": rate,
@@ -198,7 +203,7 @@ class Run:
         if was["MODEL"]["NAME"] != self.cfg.MODEL.NAME:
             raise ArgumentError(asked, f"a checkpoint of {was['MODEL']['NAME']} for {self.cfg.MODEL.NAME}")
         if place["updates"] != self.updates:
-            found = f"epochs of {place['updates']} updates for epochs of {self.updates}"
+            found = f"epochs of {plural(place['updates'], 'update')} for epochs of {self.updates}"
             raise ArgumentError(asked, found, "its own --batch-size and --grad-accum-steps, on the same data")
         for part, name in ((self.ema, "state_dict_ema"), (self.scaler, "scaler")):
             if (part is None) is not (saved.get(name) is None):
@@ -243,8 +248,8 @@ class Run:
             return
         row = self.history.rows[-1]
         self._say(
-            f"epoch {row['epoch']}/{self.cfg.TRAIN.EPOCHS}  eval loss {row['eval_loss']:.4f}  top1 {row['eval_top1']:.2f}"
-            f"  top5 {row['eval_top5']:.2f}  lr {row['lr']:.2e}  {row['seconds']:.1f} s\n"
+            f"epoch {row['epoch']}/{self.cfg.TRAIN.EPOCHS}  eval loss {row['eval_loss']:.4f}  "
+            f"top1 {row['eval_top1']:.2f}  top5 {row['eval_top5']:.2f}  lr {row['lr']:.2e}  {row['seconds']:.1f} s\n"
         )
         with suppress(OSError):  # which the checkpoint tells
             write(self.folder / "history.csv", self.history.csv)

@@ -1,9 +1,9 @@
 """Source: which images, with which labels, does a name stand for?
 
-    digits                                    8 x 8 pixels, from scikit-learn; no download
-    mnist fashion_mnist cifar10 cifar100      from files in DATA_PATH
-    folder:PATH                               PATH/train/CLASS/... and PATH/val/CLASS/...; or PATH/CLASS/..., of which
-                                              a fifth, drawn once and for all, is held out
+digits                                    8 x 8 pixels, from scikit-learn; no download
+mnist fashion_mnist cifar10 cifar100      from files in DATA_PATH
+folder:PATH                               PATH/train/CLASS/... and PATH/val/CLASS/...; or PATH/CLASS/..., of which
+                                          a fifth, drawn once and for all, is held out
 """
 
 from __future__ import annotations

@@ -56,12 +56,11 @@ def variant(
 ) -> Callable[..., Network]:
     """A function that makes one network of a family; it takes `pretrained`, and settings of the family.
 
-    With `pretrained=True` it has torchvision's weights, or it is an error that says where to put them. Its attribute
-    `recipe` is (family, args, named), for a network that is made in the same way.
+    With `pretrained=True` it has torchvision's weights, or it is an error that says where to put them. `recipe` of it is
+    (family, args, named).
 
     Args:
-        name: of the function.
-        family: the class, of whose module the function is.
+        name, family: of the function; the class, of whose module the function is.
         what: it is, in words.
         parameters: how many numbers it trains.
         args, named: what the class is to be told.

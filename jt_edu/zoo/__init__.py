@@ -2,6 +2,7 @@
 
     jt.zoo.list_models("*resne*t*")                                 which are there
     net = jt.zoo.create_model("resnet34", num_classes=10)           one of them
+    jt.zoo.model_card("resnet34")                                   what it is, at a glance
     net.reset_classifier(5)                                         with another last layer
     net = jt.zoo.create_model("resnet34", features_only=True)       its maps, for a detector
 
@@ -13,12 +14,28 @@ Every network has `forward_features(x)`, maps or tokens, and `forward_head(x, pr
 from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door, names_of
-from jt_edu.zoo import backbones, data, digits_cnn, layers
+from jt_edu.zoo import (
+    backbones,
+    convnext,
+    data,
+    digits_cnn,
+    efficientnet,
+    layers,
+    mlp_mixer,
+    regnet,
+    swin_transformer,
+    vision_transformer,
+)
+from jt_edu.zoo.card import *
 from jt_edu.zoo.factory import *
 from jt_edu.zoo.features import *
 from jt_edu.zoo.registry import *
 
-__all__ = ["data", "layers", *names_of("jt_edu.zoo", "factory features registry")]
+__all__ = [
+    "backbones", "convnext", "data", "digits_cnn", "efficientnet", "layers", "mlp_mixer", "regnet", "swin_transformer",
+    "vision_transformer",
+    *names_of("jt_edu.zoo", "card factory features registry"),
+]  # fmt: skip
 __all__.sort()
 
 if not TYPE_CHECKING:

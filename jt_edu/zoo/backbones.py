@@ -6,8 +6,8 @@
       (mean) fc                                   global_pool fc                    forward_head
 
 Layers, their names and their numbers are those of `jt.models`, so that its files fit. A class here says in a few words
-which layers run in a row, where the first convolution is, and the last layer; what `jt.models` does by a function on the
-way becomes a layer without numbers (`added`). A map is worth taking behind the last layer of each size.
+which layers run in a row, where the first convolution is, and the last layer; what `jt.models` does by a function on
+the way becomes a layer without numbers (`added`). A map is worth taking behind the last layer of each size.
 
 The small classifiers of GoogLeNet and Inception v3 are left out, and nothing is forgotten while training unless
 `drop_rate` says so, as in timm.
@@ -34,7 +34,7 @@ from jt_edu.variable.var import Var
 from jt_edu.zoo.factory import build_model_with_cfg
 from jt_edu.zoo.layers.drop import drop_path, drop_path_rates
 from jt_edu.zoo.layers.pool import SelectAdaptivePool2d
-from jt_edu.zoo.registry import PretrainedCfg, add
+from jt_edu.zoo.registry import MEAN, STD, PretrainedCfg, add
 
 BRANCHES = {  # blocks y = x + f(x) -> the layer that f ends with
     models.BasicBlock: "bn2", models.Bottleneck: "bn3", mobilenet.InvertedResidual: "conv",
@@ -84,7 +84,7 @@ class Backbone(nn.Module):
             asked = f"{type(self).__name__} of the zoo has {odd[0]}={self.settings[odd[0]]}"
             raise ArgumentError(asked, f"{odd[0]}={given[odd[0]]!r}", f"jt.models.{type(self).__name__}")
         dropout = {"dropout": drop_rate} if self._top != self.scores else {}
-        super().__init__(*args, num_classes=num_classes or 1, **dropout, **self.settings, **given)
+        super().__init__(*args, num_classes=num_classes or 1, **dropout, **self.settings, **given)  # type: ignore[call-arg]
         self.in_chans, self.drop_rate = in_chans, drop_rate
         self._in_a_row()
         if in_chans != 3:
@@ -96,7 +96,7 @@ class Backbone(nn.Module):
         drawn = self.get_classifier()
         self.head_hidden_size = drawn.weight.shape[1]
         self._is_deep = self.head_hidden_size != self.num_features  # layers stand between the pool and the last layer
-        self.num_classes, self.global_pool = num_classes, nn.Identity()
+        self.global_pool: Any = None
         self.reset_classifier(num_classes, global_pool)
         if num_classes and self.get_classifier().weight.shape == drawn.weight.shape:
             self._put(self.scores, drawn)  # as its paper draws it
@@ -188,7 +188,7 @@ class Backbone(nn.Module):
         else:
             for layer in top.children()[:-1]:
                 x = layer(x)
-        return x if pre_logits else self.get_classifier()(x)  # type: ignore[no-any-return]
+        return x if pre_logits else self.get_classifier()(x)
 
     def execute(self, x: Var) -> Var:
         """Scores of images."""
@@ -202,16 +202,17 @@ class Backbone(nn.Module):
         """A new last layer for other classes, and another pool, unless it is None."""
         kind = self.global_pool.pool_type if global_pool is None else global_pool
         pool = SelectAdaptivePool2d(self.windows, kind, flatten=bool(kind))
-        if num_classes and pool.is_identity():
-            found = f"global_pool={kind!r} and num_classes={num_classes}"
-            raise ArgumentError("scores are made of a pooled map", found, "num_classes=0, for the map")
         if self._is_deep and pool.feat_mult() > 1:
             asked = f"{type(self).__name__} pools into {self.num_features} channels"
             raise ArgumentError(asked, f"twice as many, by global_pool={kind!r}", "global_pool='avgmax'")
         if not self._is_deep:
             self.head_hidden_size = self.num_features * pool.feat_mult()
+        layer = self._last_layer(self.head_hidden_size, num_classes)
+        if isinstance(layer, nn.Linear) and pool.is_identity():
+            found = f"global_pool={kind!r} and num_classes={num_classes}"
+            raise ArgumentError("scores are made of a pooled map", found, "num_classes=0, for the map")
         self.num_classes, self.global_pool = num_classes, pool
-        self._put(self.scores, self._last_layer(self.head_hidden_size, num_classes))
+        self._put(self.scores, layer)
 
     def _last_layer(self, features: int, num_classes: int) -> nn.Module:
         return head(features, num_classes)
@@ -248,8 +249,7 @@ class GoogLeNet(Backbone, models.GoogLeNet):
     )
     stem = "conv1.conv"
     added: ClassVar = {
-        f"maxpool{k}": partial(nn.MaxPool2d, window, stride=2, ceil_mode=True)
-        for k, window in enumerate((3, 3, 3, 2), 1)
+        f"maxpool{k}": partial(nn.MaxPool2d, 2 if k == 4 else 3, stride=2, ceil_mode=True) for k in range(1, 5)
     }
     settings: ClassVar = {"aux_logits": False, "transform_input": False}
     draw = partial(init.trunc_normal_, std=0.01)
@@ -300,7 +300,7 @@ class ShuffleNetV2(Backbone, models.ShuffleNetV2):
 
 
 class SqueezeNet(Backbone, models.SqueezeNet):
-    """`jt.models.SqueezeNet`: its last layer is a convolution, which gives scores of each place; the pool comes then."""
+    """`jt.models.SqueezeNet`: a convolution gives scores of each place, and the pool comes then."""
 
     scores = "classifier.1"
     draw = init.kaiming_uniform_
@@ -309,7 +309,8 @@ class SqueezeNet(Backbone, models.SqueezeNet):
         """Scores of a map; of each place, where there is no pool."""
         if not pre_logits:
             x = nn.relu(self.get_classifier()(self.classifier[0](x)))
-        return self.global_pool(x)
+        pooled: Var = self.global_pool(x)
+        return pooled
 
     def _last_layer(self, features: int, num_classes: int) -> nn.Module:
         return nn.Conv2d(features, num_classes, 1) if num_classes else nn.Identity()
@@ -342,10 +343,10 @@ def _register(name: str) -> None:
 
     made.__name__ = made.__qualname__ = name
     made.__module__, made.__doc__ = family.__module__, what.__doc__
-    looks = dict.fromkeys(("mean", "std"), (THEIRS[0],) * 3) if "transform_input" in kind.settings else {}
+    mean, std = ((THEIRS[0],) * 3, (THEIRS[1],) * 3) if "transform_input" in kind.settings else (MEAN, STD)
     cfg = PretrainedCfg(
         url=address_of(name), input_size=(3, kind.size, kind.size), first_conv=kind.stem, classifier=kind.scores,
-        **looks,
+        mean=mean, std=std,
     )  # fmt: skip
     add(made, {f"{name}.tv_in1k": cfg})
 

@@ -51,8 +51,8 @@ def create_model(
         pretrained_cfg_overlay: some values of it, such as `{"file": "mine.pth"}`.
         checkpoint_path: a file that is loaded in the end.
         kwargs: what the network is told, such as num_classes, in_chans, global_pool ("avg", "max", "avgmax",
-            "catavgmax", or "" for none), drop_rate, drop_path_rate; and features_only, out_indices: see `FeatureListNet`.
-            Those that are None are left out, so that a network's own value holds.
+            "catavgmax", or "" for none), drop_rate, drop_path_rate; and features_only, out_indices (see
+            `FeatureListNet`). Those that are None are left out, so that a network's own value holds.
 
     Raises:
         UnknownModelError: no network has this name; a RuntimeError.
@@ -63,7 +63,7 @@ def create_model(
         >>> net(jt.ones(2, 3, 64, 64)).shape
         (2, 10)
     """
-    name, tag = split_tag(model_name)
+    tag = split_tag(model_name)[1]
     make = entry_of(model_name).function
     model: nn.Module = make(
         pretrained=pretrained, pretrained_cfg=pretrained_cfg or tag or None,
@@ -83,14 +83,12 @@ def build_model_with_cfg(
     """Make a network as `create_model` was asked to: for functions under `register_model`.
 
     Args:
-        model_cls: the class, or a function that makes one of it; it is given `kwargs`.
-        variant: the name under which the network is registered.
+        model_cls, variant: the class, or what makes one of it from `kwargs`; the name that is registered.
         pretrained, pretrained_cfg, pretrained_cfg_overlay: as in `create_model`.
         feature_cfg: how features are taken: `feature_cls` "list" or "getter", and that class's arguments.
         pretrained_filter_fn: called with a state and the network; returns the state as the network wants it.
         pretrained_strict: whether the state has to have the network's names, and no others.
-        kwargs: for the class; num_classes, in_chans and, for a network of one size, img_size are those of the cfg
-            unless they are given.
+        kwargs: for the class; num_classes, in_chans, and img_size if that is fixed, are those of the cfg if not given.
 
     Raises:
         ArgumentError: weights are asked for that cannot be had; or out_indices without features_only.
@@ -106,9 +104,8 @@ def build_model_with_cfg(
     features_only, out_indices = kwargs.pop("features_only", False), kwargs.pop("out_indices", None)
     if out_indices is not None and not features_only:
         raise ArgumentError("out_indices are for features_only=True", f"out_indices={out_indices!r} without it")
-    kwargs = {"num_classes": cfg.num_classes, "in_chans": cfg.input_size[0], **kwargs}
-    if cfg.fixed_input_size:
-        kwargs = {"img_size": cfg.input_size[1:], **kwargs}
+    size = {"img_size": cfg.input_size[1:]} if cfg.fixed_input_size else {}
+    kwargs = {"num_classes": cfg.num_classes, "in_chans": cfg.input_size[0], **size, **kwargs}
     model = model_cls(**kwargs)
     model.pretrained_cfg = model.default_cfg = cfg.to_dict()
     if pretrained:

@@ -4,10 +4,10 @@
     def tiny(pretrained=False, **settings):            a function that makes a network; its name is the network's
         return zoo.build_model_with_cfg(Tiny, "tiny", pretrained, **settings)
 
-    default_cfgs = {"tiny.digits": zoo.PretrainedCfg(...)}       above it, where its module has them: name.tag -> PretrainedCfg
+    default_cfgs = {"tiny.digits": zoo.PretrainedCfg(...)}     above it: what images it wants, where its weights are
 
-A name may carry a tag behind a dot, which says where weights come from: "resnet34.tv_in1k" are torchvision's, trained on
-ImageNet. Filters are those of file names: * stands for anything, ? for one letter, [ab] for one of these. Numbers in
+A name may carry a tag behind a dot, which says where weights come from: "resnet34.tv_in1k" are torchvision's, trained
+on ImageNet. Filters are those of file names: * stands for anything, ? for one letter, [ab] for one of these. Numbers in
 names are sorted as numbers, so that resnet18 comes before resnet101.
 """
 

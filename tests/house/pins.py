@@ -14,8 +14,8 @@ from packaging.utils import canonicalize_name
 
 from tests.house.plan import ROOT
 
-# PyTorch is pinned, but what it brings differs by machine (CUDA or not): pip chooses. What timm asks for beside PyTorch,
-# its tests do without: lab.py installs it alone.
+# PyTorch is pinned, but what it brings differs by machine (CUDA or not): pip chooses. What timm asks for beside that,
+# tests do without: lab.py installs it alone.
 LEAVES = {"torch", "timm"}
 # Only some systems ask for these, and no one machine could say which versions fit: not pinned.
 ELSEWHERE = {"appnope", "colorama", "pywinpty"}

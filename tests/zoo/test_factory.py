@@ -24,7 +24,7 @@ def filled(net, value=0.5):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """Empty folders for downloads, a machine without a network, and a way to publish a file for a network of the zoo."""
+    """Empty folders for downloads, a machine without a network, and a way to publish a file for a network."""
     monkeypatch.setenv("JT_EDU_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("TORCH_HOME", str(tmp_path / "torch"))
     monkeypatch.setattr(registry, "ENTRIES", dict(registry.ENTRIES))
@@ -114,7 +114,7 @@ def test_a_file_of_ones_own_takes_the_place_of_the_published_one(tmp_path):
     cfg = PretrainedCfg(**own, first_conv="features.0", classifier="classifier.1")
     assert not same(zoo.create_model("squeezenet1_1", pretrained=True, pretrained_cfg=cfg), state)
     assert not same(zoo.create_model("squeezenet1_1", pretrained=True, pretrained_cfg=cfg.to_dict()), state)
-    with pytest.raises(jt.ArgumentError, match="a pretrained cfg has the values .*; found crop"):
+    with pytest.raises(jt.ArgumentError, match=r"a pretrained cfg has the values .*; found crop"):
         zoo.create_model("squeezenet1_1", pretrained_cfg_overlay={"crop": 1})
 
 
@@ -229,7 +229,7 @@ def test_a_file_without_weights_is_refused_and_what_it_has_is_told(tmp_path):
     jt.save({"epoch": 3, "losses": [1.0]}, tmp_path / "run.npz")
     jt.save([1.0, 2.0], tmp_path / "list.npz")
 
-    with pytest.raises(jt.ArgumentError, match="weights by name, perhaps under state_dict, .*; found epoch, losses"):
+    with pytest.raises(jt.ArgumentError, match=r"weights by name, perhaps under state_dict, .*; found epoch, losses"):
         zoo.load_state_dict(tmp_path / "run.npz")
     with pytest.raises(jt.ArgumentError, match="found a list"):
         zoo.load_state_dict(tmp_path / "list.npz")

@@ -142,10 +142,8 @@ class Steps(nn.Module):
 
 def test_a_getter_prunes_a_network_and_asks_it():
     def make(**settings):
-        return zoo.build_model_with_cfg(
-            Steps, "steps", feature_cfg={"feature_cls": "getter", "out_indices": 2, "norm": settings.pop("norm", False)},
-            features_only=True, **settings,
-        )  # fmt: skip
+        how = {"feature_cls": "getter", "out_indices": 2, "norm": settings.pop("norm", False)}
+        return zoo.build_model_with_cfg(Steps, "steps", feature_cfg=how, features_only=True, **settings)
 
     net = make(out_indices=(0, 1))
     net.output_fmt = "NLC"

@@ -12,6 +12,7 @@ from typing import Any
 
 import jt_edu as jt
 from jt_edu.data import transform
+from jt_edu.zoo import data as zoo_data
 
 ROOMS = {
     "jt": jt,
@@ -29,6 +30,7 @@ ROOMS = {
     "jt.data.transform": transform,
     "jt.fft": jt.fft,
     "jt.amp": jt.amp,
+    "jt.zoo.data": zoo_data,
 }
 
 

@@ -47,7 +47,7 @@ class Augment(Transform):
         pixels, back = in_bytes(planes)
         return back(doing(self, "augmented")(pixels))
 
-    def applied(self, name: str, planes: Any, part: float, wide: bool = False) -> Any:
+    def _applied(self, name: str, planes: Any, part: float, wide: bool = False) -> Any:
         """Planes after one operator, with a part of the most that is allowed, forwards or backwards."""
         sign = 1 if name in UNSIGNED else 1 - 2 * below(2)
         return operate(name, planes, _value(name, part, sign, planes.shape, wide), self.interpolation, self.fill)
@@ -111,7 +111,7 @@ class RandAugment(Augment):
     def augmented(self, planes: Any) -> Any:
         """Planes of bytes after all operators."""
         for _ in range(self.num_ops):
-            planes = self.applied([*MOST][below(len(MOST))], planes, self.magnitude / (self.num_magnitude_bins - 1))
+            planes = self._applied([*MOST][below(len(MOST))], planes, self.magnitude / (self.num_magnitude_bins - 1))
         return planes
 
 
@@ -142,7 +142,7 @@ class TrivialAugmentWide(Augment):
     def augmented(self, planes: Any) -> Any:
         """Planes of bytes after one operator."""
         name, part = [*MOST][below(len(MOST))], below(self.num_magnitude_bins) / (self.num_magnitude_bins - 1)
-        return self.applied(name, planes, part, wide=True)
+        return self._applied(name, planes, part, wide=True)
 
 
 class AutoAugment(Augment):
@@ -174,5 +174,5 @@ class AutoAugment(Augment):
         policy = policy_of(self.policy)
         for name, likely, magnitude in policy[below(len(policy))]:
             if uniform(0, 1) < likely:
-                planes = self.applied(name, planes, magnitude / 9)
+                planes = self._applied(name, planes, magnitude / 9)
         return planes

@@ -39,7 +39,8 @@ def operate(
         return LIGHTS[name](planes, value)
     h, w = planes.shape[-2:]
     back, shift = MOVES[name](value, h, w)
-    return moved(planes, back, shift, interpolation, fill, pillows)
+    moved_planes: Planes = moved(planes, back, shift, interpolation, fill, pillows)
+    return moved_planes
 
 
 def in_bytes(planes: Any) -> tuple[Planes, Callable[[Planes], Any]]:
@@ -111,7 +112,8 @@ def _ranked(channel: Planes) -> Planes:
     if not step:
         return channel
     below = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    return ((below + step // 2) // step).clip(0, 255).astype(np.uint8)[channel]
+    ranks: Planes = ((below + step // 2) // step).clip(0, 255).astype(np.uint8)
+    return ranks[channel]
 
 
 def _softened(planes: Planes, sigma: float) -> Planes:

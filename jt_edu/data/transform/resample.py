@@ -241,12 +241,12 @@ def cubic(away: Any, slope: float) -> Any:
 
 def _by_kernel(planes: Any, y: Any, x: Any, weight: Callable[[Any], Any], reach: int) -> Any:
     """The light at any places: a mean of the pixels around, by a weight for each axis; the rim goes on outside."""
-    (h, w), top, left, light = planes.shape[-2:], np.floor(y), np.floor(x), 0
-    for row in range(1 - reach, reach + 1):
-        for column in range(1 - reach, reach + 1):
-            pixels = picked(planes, (top + row).clip(0, h - 1), (left + column).clip(0, w - 1))[0]
-            light = light + pixels * (weight(y - top - row) * weight(x - left - column)).astype(np.float32)
-    return light
+    (h, w), steps = planes.shape[-2:], range(1 - reach, reach + 1)
+    top, left = np.floor(y).astype(np.int32), np.floor(x).astype(np.int32)
+    rows = [((top + k).clip(0, h - 1) * w, weight(y - top - k).astype(np.float32)) for k in steps]
+    columns = [((left + k).clip(0, w - 1), weight(x - left - k).astype(np.float32)) for k in steps]
+    pixels = planes.reshape(*planes.shape[:-2], h * w)
+    return sum(pixels.take(r + c, -1) * (high * wide) for r, high in rows for c, wide in columns)
 
 
 KERNELS: dict[str, tuple[Callable[[Any], Any], int]] = {  # of Pillow, for images that are moved; how far each reaches

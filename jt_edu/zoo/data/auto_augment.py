@@ -229,7 +229,7 @@ def rand_augment_transform(
     prob, layers, weights = number(who, "p", said["p"], 0, 1), whole(who, "n", said["n"], 0), None
     if isinstance(names, Mapping):
         weights = np.array([number(who, "each weight", w, 0, finite=True) for w in names.values()])
-        layers = whole(who, "n (operators with weights are not drawn twice)", layers, 0, np.count_nonzero(weights))
+        layers = whole(who, "n (operators with weights are not drawn twice)", layers, 0, int((weights > 0).sum()))
         weights = weights / (weights.sum() or 1)
     return RandAugment([Op(name, prob, said["m"], look) for name in names], layers, weights)
 

@@ -68,7 +68,7 @@ def resolve_model_data_config(
     return resolve_data_config(args, pretrained_cfg, model, use_test_size)
 
 
-def _input_size(said: dict[str, Any], cfg: dict[str, Any], use_test_size: bool) -> tuple[int, int, int]:
+def _input_size(said: dict[str, Any], cfg: dict[str, Any], use_test_size: bool) -> tuple[int, ...]:
     if said.get("input_size") is not None:
         size = tuple(said["input_size"])
         if len(size) != 3:
@@ -81,11 +81,11 @@ def _input_size(said: dict[str, Any], cfg: dict[str, Any], use_test_size: bool) 
     return tuple(test or cfg.get("input_size") or (channels, 224, 224))
 
 
-def _for_channels(name: str, values: Any, size: tuple[int, int, int]) -> tuple[float, ...] | None:
+def _for_channels(name: str, values: Any, size: tuple[int, ...]) -> tuple[float, ...] | None:
     """One number for each channel; a single one stands for all."""
     if values is None:
         return None
-    values = tuple(values)
-    if len(values) not in (1, size[0]):
-        raise ShapeError(f"{name} has one number, or {size[0]}, one for each channel", f"{values}")
-    return values * size[0] if len(values) == 1 else values
+    several = tuple(map(float, values))
+    if len(several) not in (1, size[0]):
+        raise ShapeError(f"{name} has one number, or {size[0]}, one for each channel", f"{several}")
+    return several * size[0] if len(several) == 1 else several

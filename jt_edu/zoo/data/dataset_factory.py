@@ -89,4 +89,5 @@ def _mapped(folder: ImageFolder, class_map: Mapping[str, int] | None) -> ImageFo
     folder.samples = folder.imgs = [(path, number[k]) for path, k in folder.samples if k in number]
     folder.targets, folder.class_to_idx = [k for _, k in folder.samples], dict(class_map)
     folder.classes = sorted(class_map, key=class_map.__getitem__)
-    return folder.set_attrs(total_len=len(folder.samples))
+    folder.set_attrs(total_len=len(folder.samples))
+    return folder

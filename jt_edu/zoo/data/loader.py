@@ -164,7 +164,8 @@ def _sampler(dataset: Any, training: bool, distributed: bool, repeats: int) -> A
     if isinstance(dataset, IterableDataset):
         return None
     if repeats and training:
-        return RepeatAugSampler(dataset, *(() if distributed else (1, 0)), num_repeats=repeats)
+        size, rank = (None, None) if distributed else (1, 0)
+        return RepeatAugSampler(dataset, size, rank, num_repeats=repeats)
     if not distributed:
         return None
     return DistributedSampler(dataset) if training else OrderedDistributedSampler(dataset)

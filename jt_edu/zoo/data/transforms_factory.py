@@ -132,11 +132,15 @@ def create_transform(
     part = 0.875 if crop_pct is None else number(who, "crop_pct", crop_pct, 0, above=True, finite=True)
     border = 0 if crop_border_pixels is None else whole(who, "crop_border_pixels", crop_border_pixels, 0)
     later = yes_or_no(who, "use_prefetcher", use_prefetcher) or not yes_or_no(who, "normalize", normalize)
-    end = [ToPlanes(False)] if later else [ToPlanes(True), Normalize(mean, std)]
+    end: Steps = [ToPlanes(False)] if later else [ToPlanes(True), Normalize(mean, std)]
     erasing = RandomErasing(re_prob, mode=re_mode, max_count=re_count)
     if training and not plain:
         chances = {"color_jitter": color_jitter_prob, "gray": grayscale_prob, "blur": gaussian_blur_prob}
-        steps = [*_piece(size, scale, ratio, interpolation), RandomHorizontalFlip(hflip), RandomVerticalFlip(vflip)]
+        steps: Steps = [
+            *_piece(size, scale, ratio, interpolation),
+            RandomHorizontalFlip(hflip),
+            RandomVerticalFlip(vflip),
+        ]
         steps += [*_drawn(auto_augment, size, mean, interpolation), *_colours(color_jitter, auto_augment, chances)]
         return Compose([*steps, *end, *([] if later or not re_prob else [erasing])])
     way = interpolation_of(who, "bilinear" if training and interpolation == "random" else interpolation, "bicubic")

@@ -17,7 +17,7 @@ from typing import Any
 
 from jt_edu.amp.apex_masters import Masters
 from jt_edu.amp.apex_state import tell
-from jt_edu.amp.loss_scaler import LossScaler, let_go, skip, unscaled
+from jt_edu.amp.loss_scaler import LossScaler, let_go, make, skip, unscaled
 from jt_edu.base.context import current, no_grad
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.own import doing
@@ -141,7 +141,7 @@ class Scaled:
         if self.masters is not None:
             self.masters.follow()
         with inside(None):
-            answer: Var | None = self.own["step"](loss, retain_graph)
+            answer: Var | None = make(self.own["step"], loss, retain_graph)
         if self.masters is not None:
             self.masters.publish()
         return answer

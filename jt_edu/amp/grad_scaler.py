@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.amp.loss_scaler import LossScaler, let_go, skip, unscaled
+from jt_edu.amp.loss_scaler import LossScaler, let_go, make, skip, unscaled
 from jt_edu.base.errors import ArgumentError, DtypeError, GradientError
 from jt_edu.base.own import doing
 from jt_edu.ir.builders import short
@@ -124,7 +124,7 @@ class GradScaler:
             (1.0, 32768.0)
         """
         if not self._enabled:
-            doing(optimizer, "step")(loss, retain_graph)
+            make(doing(optimizer, "step"), loss, retain_graph)
             return
         if optimizer in self._stepped:
             raise ArgumentError("an optimizer makes one step, then the scale is updated", "a second step",

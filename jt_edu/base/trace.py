@@ -184,7 +184,6 @@ class Trace:
         for k in self.kernels:
             state = f"{k.compile_seconds * 1e3:.0f} ms" if k.compiled else "no"
             rows.append(f"{len(k.nodes):>6}{k.milliseconds:>10.3f}{k.bytes / 1e3:>10.1f}{state:>10}  {k.name}")
-        rows += sorted({f"autocast: {c.function} in {c.to}, by the list {c.rule!r}" for c in self.casts})
-        total = sum(k.milliseconds for k in self.kernels)
-        rows.append(f"{plural(len(self.kernels), 'kernel')}, {total:.3f} ms, peak {self.peak / 1e3:.1f} kB")
-        return "\n".join(rows)
+        casts = sorted({f"autocast: {c.function} in {c.to}, by the list {c.rule!r}" for c in self.casts})
+        total = f"{plural(len(self.kernels), 'kernel')}, {sum(k.milliseconds for k in self.kernels):.3f} ms"
+        return "\n".join([*rows, *casts, f"{total}, peak {self.peak / 1e3:.1f} kB"])

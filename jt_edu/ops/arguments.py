@@ -29,7 +29,7 @@ from jt_edu.base.errors import ArgumentError, RangeError
 from jt_edu.ir.builders import short
 from jt_edu.ir.meta_ops import Elementwise
 from jt_edu.ops.temporaries import into
-from jt_edu.variable.autocast import castable
+from jt_edu.variable.autocast import asks_itself, castable
 from jt_edu.variable.torch_keywords import shown
 from jt_edu.variable.var import Var, as_var, method
 
@@ -226,12 +226,15 @@ def same_words(function: Function) -> Function:
 
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:
+        if call.casts and (region := current().threads.now.autocast) is not None:  # type: ignore[attr-defined]
+            return region.run(call.casts, call, args, named)  # type: ignore[attr-defined]
         if named and not meant.keys().isdisjoint(named):
             named = _translated(who, by_place[: len(args)], args, named, meant)
         if named and not parameters.keys() >= named.keys():
             must_fit(who, signature, *args, **named)
         return function(*args, **named)
 
+    asks_itself(call)
     return shown(call, function, {w: name for w, name in meant.items() if w in SHOWN or TORCHS.get(name) == w})
 
 
@@ -370,7 +373,7 @@ def function(
     )
     for alias in aliases:
         method(made, alias)
-    made.casts = ""  # type: ignore[attr-defined]
+    asks_itself(made)
     return method(castable(made) if casts else made)
 
 

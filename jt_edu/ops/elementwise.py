@@ -12,6 +12,7 @@ import math
 from functools import partial
 from typing import Any
 
+from jt_edu.base.context import current
 from jt_edu.base.dtypes import bool_, complex128, float64, plain, promote
 from jt_edu.base.errors import ArgumentError, DtypeError
 from jt_edu.ir import scalar_ops as f
@@ -133,12 +134,22 @@ def power(x: Any, y: Any) -> Var:
         >>> power(array(2.0), 3).item()
         8.0
     """
-    raised: Var = beside(x, y) ** y
-    return raised
+    return _raised(beside(x, y), y)
 
 
-for _operator in (Var.__pow__, Var.__rpow__):
-    method(castable(_operator, name="pow"))
+def _raised(x: Var, y: Any) -> Var:
+    """x ** y."""
+    if (region := current().threads.now.autocast) is not None:
+        return region.run("pow", _raised, (x, y), {})  # type: ignore[no-any-return]
+    other = plain(y)
+    if type(other) in (int, float) and x.dtype.is_float and other in (0.5, 1, 2):
+        return x * x if other == 2 else x.apply(f.SQRT) if other == 0.5 else x.apply(f.MULTIPLY, 1)
+    if isinstance(other, int) and other < 0 and not x.dtype.is_float:
+        raise DtypeError("a whole number to a negative power is a fraction", f"{x.dtype} ** {other}", "x.float() ** k")
+    return x.apply(f.POWER, other)
+
+
+method(_raised, "__pow__"), method(lambda x, y: _raised(x.beside(y), x), "__rpow__")
 
 
 @method

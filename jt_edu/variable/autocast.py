@@ -191,7 +191,7 @@ def castable(function: Any = None, *, name: str = "") -> Any:
         return partial(castable, name=name)
     room = function.__module__.split(".")[1]
     mine = name or (f"{room}_" if room in ("linalg", "fft") else "") + function.__name__
-    if hasattr(function, "casts"):
+    if getattr(function, "asks", None) is function:
         function.casts, CASTABLE[mine] = mine, function
         return function
 
@@ -202,6 +202,18 @@ def castable(function: Any = None, *, name: str = "") -> Any:
 
     call.casts, CASTABLE[mine] = mine, call  # type: ignore[attr-defined]
     return call
+
+
+def asks_itself(function: Callable[..., Any]) -> None:
+    """Say of a function that it looks for a region itself, if it has a name in `casts`: that saves a call.
+
+    Example:
+        >>> def twice(x): return x * 2
+        >>> asks_itself(twice)
+        >>> castable(twice, name="twice") is twice, twice.casts
+        (True, 'twice')
+    """
+    function.casts, function.asks = "", function  # type: ignore[attr-defined]  # wrappers copy it, and do not ask
 
 
 def in_force(context: Context) -> Any:

@@ -26,6 +26,7 @@ from jt_edu.ir.meta_ops import Elementwise, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, age, behind, history, reached
 from jt_edu.ir.scalar_ops import PICKED
 from jt_edu.variable.gradient_errors import check_loss, missing
+from jt_edu.variable.halves_kept import cast_again
 
 if TYPE_CHECKING:
     from jt_edu.ir.meta_ops import Op, Rule
@@ -92,7 +93,7 @@ def hand_on(
     if node.tape is not None:
         parts = [(i, part, None) for i, part in _tape_gradients(node, grads, wrap)]
     else:
-        out, inputs = wrap(node), [wrap(i) for i in node.inputs]
+        out, inputs = wrap(node), [wrap(cast_again(i)) for i in node.inputs]
         parts = [
             (i, *_by_rule(node.op, k, rule, where, out, dout, inputs))
             for k, (i, rule) in enumerate(zip(node.inputs, node.op.gradients, strict=False))

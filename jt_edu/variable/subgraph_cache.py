@@ -124,7 +124,7 @@ def template(function: Function) -> Function:
         _remember(known, kind, NEVER if cast else _written_down(answer, inputs, begin))
         return answer
 
-    call.casts = ""  # type: ignore[attr-defined]  # its name, if it is castable (autocast.py)
+    call.casts, call.asks = "", call  # type: ignore[attr-defined]  # as asks_itself() in autocast.py
     return call  # type: ignore[return-value]
 
 

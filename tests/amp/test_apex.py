@@ -287,6 +287,20 @@ def test_a_scale_that_stays_makes_every_step():
     assert amp.state_dict()["loss_scaler0"]["loss_scale"] == 4
 
 
+def test_an_optimizer_computes_where_nothing_is_cast():
+    class Curious(jt.optim.SGD):
+        def rule(self, p, g, state, factor):
+            seen.append(amp.is_autocast_enabled())
+            return super().rule(p, g, state, factor)
+
+    seen = []
+    net, curious = quiet(net := network(), Curious(net.parameters(), lr=0.1), opt_level="O1")
+
+    curious.step(net(next(batches(1))[0]).mean())
+
+    assert {*seen} == {False} and amp.is_autocast_enabled()
+
+
 # several losses
 
 
@@ -424,6 +438,14 @@ def test_zero_grad_forgets_the_gradients_of_model_and_masters():
     assert all(p.grad is None for p in (*net.parameters(), *amp.master_params(sgd)))
 
 
+def test_masters_forget_their_gradients_after_a_step():
+    net, sgd = initialized("O2", loss_scale=16.0)
+
+    scaled_step(sgd, net(next(batches(1))[0]).mean())
+
+    assert next(amp.master_params(sgd)).grad is None
+
+
 def test_parameters_that_are_added_later_have_masters_too():
     net, sgd = initialized("O2")
     late = nn.Linear(2, 1).half()
@@ -532,6 +554,20 @@ def test_the_loss_of_a_step_becomes_that_of_the_whole_batch_and_a_number():
         return loss.item(), loss.node.behind
 
     assert jt.simulate(2)(program) == [(0.5, ())] * 2
+
+
+def test_gradients_travel_once():
+    def program():
+        jt.seed(0)
+        net = nn.Linear(2, 1)
+        net, sgd = quiet(net, jt.optim.SGD(net.parameters(), lr=0.0), opt_level="O2", loss_scale=64.0)
+        with amp.scale_loss(net(jt.ones(1, 2)).sum() * (1 + 2 * jt.rank), sgd) as scaled:
+            scaled.backward()
+        there = [m.grad for m in amp.master_params(sgd)]
+        sgd._whole_batch()
+        return there[1].item(), all(m.grad is g for m, g in zip(amp.master_params(sgd), there, strict=True))
+
+    assert jt.simulate(2)(program) == [(2.0, True)] * 2
 
 
 @pytest.mark.parametrize("how", ["Apex", "Jittor"])

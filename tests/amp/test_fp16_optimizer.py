@@ -1,6 +1,7 @@
 """FP16_Optimizer: masters of a float16 model, scales that stay or change, closures, states."""
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,10 +18,10 @@ def made(lr=0.05, rule=jt.optim.SGD, **named):
     return net, FP16_Optimizer(rule(net.parameters(), lr=lr), verbose=False, **named)
 
 
-def one(value=1.0, lr=0.25, **named):
+def one(value=1.0, lr=0.25, rule=jt.optim.SGD, **named):
     """One float16 parameter."""
     w = jt.array([value], "float16")
-    return w, FP16_Optimizer(jt.optim.SGD([w], lr=lr), verbose=False, **named)
+    return w, FP16_Optimizer(rule([w], lr=lr), verbose=False, **named)
 
 
 @pytest.mark.parametrize("how", ["Apex", "Jittor"])
@@ -139,6 +140,22 @@ def test_a_function_computes_the_loss_if_the_scale_stays():
     assert optimizer.step(loss).item() == 1 and w.item() == 0.5
     with pytest.raises(ArgumentError, match="dynamic_loss_scale=True"):
         one(dynamic_loss_scale=True)[1].step(loss)
+
+
+def test_a_function_that_is_called_again_finds_the_weights_moved():
+    w, optimizer = one(2.0, lr=0.5, rule=partial(jt.optim.LBFGS, max_iter=3), static_loss_scale=8.0)
+    seen = []
+
+    def loss():
+        optimizer.zero_grad()
+        value = ((w - 1) ** 4).sum()
+        optimizer.backward(value)
+        seen.append(w.item())
+        return value
+
+    optimizer.step(loss)
+
+    assert len({*seen}) > 1
 
 
 def test_the_loss_scale_can_be_set():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import jt_edu as jt
 from jt_edu.amp import GradScaler
-from jt_edu.amp.loss_scaler import LossScaler
+from jt_edu.amp.loss_scaler import LossScaler, unscaled
 from jt_edu.base.errors import ArgumentError, DtypeError, GradientError
 
 OVERFLOWS = st.lists(st.booleans(), max_size=40)
@@ -141,6 +141,22 @@ def test_a_scaler_that_is_switched_off_scales_nothing_and_makes_every_step():
     scaler.load_state_dict({})
 
     assert (w.item(), scaler.get_scale(), scaler.is_enabled(), scaler.state_dict()) == (0.5, 1.0, False, {})
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_step_of_ones_own_is_made_too(enabled):
+    class Descent(jt.optim.Optimizer):
+        def step(self):
+            for p in self.param_groups[0]["params"]:
+                p.update(p - 0.25 * p.grad)
+
+    w = jt.array([1.0])
+    scaler = GradScaler(enabled=enabled)
+    scaler.scale((w * w).sum()).backward()
+
+    scaler.step(Descent([w]))
+
+    assert w.item() == 0.5
 
 
 def test_a_scaler_goes_on_from_the_state_of_another_one():
@@ -284,6 +300,13 @@ def test_a_step_inside_a_compiled_one_is_refused():
 # ranks
 
 
+def test_every_rank_hears_of_the_overflow_of_any():
+    def program():
+        return unscaled([jt.array([jt.inf if jt.rank == 1 else 1.0])], LossScaler())[1]
+
+    assert jt.simulate(3)(program) == [True] * 3
+
+
 @pytest.mark.parametrize("how", ["PyTorch", "Jittor"])
 def test_all_ranks_leave_out_the_steps_in_which_one_overflows(how):
     def program():
@@ -305,3 +328,14 @@ def test_all_ranks_leave_out_the_steps_in_which_one_overflows(how):
     first, second = jt.simulate(2)(program)
 
     assert first == second == [(0.5, 0.5, 2.0**16), (0.5, 0.5, 2.0**15), (0.25, 0.25, 2.0**15)]
+
+
+def test_gradients_that_are_unscaled_are_those_of_the_whole_batch():
+    def program():
+        w = jt.array([1.0])
+        sgd, scaler = jt.optim.SGD([w], lr=0.25), GradScaler()
+        scaler.scale(w.sum() * (1 + 2 * jt.rank)).backward()
+        scaler.unscale_(sgd)
+        return w.grad.item()
+
+    assert jt.simulate(2)(program) == [2, 2]

@@ -1,2 +1,0 @@
-from argparse import ArgumentParser
-from yacs.config import CfgNode

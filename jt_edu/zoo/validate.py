@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import jt_edu.nn.serialization as files
 from jt_edu.base.errors import ArgumentError
 from jt_edu.variable.parallel_context import place
 from jt_edu.zoo.factory import load_checkpoint
@@ -72,7 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> Measured:
     more.add_argument("--confusion", metavar="FILE", help="a CSV file: a row of each class, taken for which class")
     told = vars(more.parse_args(arguments))
     weights = told.get("checkpoint")
-    cfg = checked(layered(told, {} if weights is None else checkpoint.settings_in(weights)))
+    cfg = checked(
+        layered(told, None if weights is None else checkpoint.settings_of(files.load(checkpoint.found(weights))))
+    )
     found = evaluate(cfg, weights, not told.get("no_ema", False))
     if not place()[0]:
         _written(told.get("per_class"), ("class", "images", "percent"), found.per_class)

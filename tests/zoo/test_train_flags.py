@@ -9,7 +9,7 @@ from jt_edu.base.errors import ArgumentError
 from jt_edu.capture.compiled_step import CompiledStep
 from jt_edu.zoo import train
 from jt_edu.zoo.training import data, parts, source
-from jt_edu.zoo.training.config import FLAGS, configured, defaults
+from jt_edu.zoo.training.config import FLAGS, configured
 from jt_edu.zoo.training.run import Run
 
 STEP = ("--sched", "step", "--warmup-epochs", "0", "--decay-epochs", "1")
@@ -204,16 +204,17 @@ def test_agc_is_timms(rng, timm):
         (["--lr", "-1"], "TRAIN.BASE_LR as a finite number from 0; found TRAIN.BASE_LR=-1.0"),
         (["--drop", "2"], "MODEL.DROP_RATE"),
         (["--batch-size", "0"], "DATA.BATCH_SIZE"),
-        (["--opts", "TRAIN.EPOCH", "3"], "found TRAIN.EPOCH. Try: TRAIN.EPOCHS"),
-        (["--opts", "EPOCHS", "3"], "found EPOCHS. Try: TRAIN.EPOCHS"),
-        (["--config", "none.yaml"], "no file 'none.yaml'"),
+        (["--opts", "TRAIN.EPOCH", "3"], "found 'TRAIN.EPOCH'. Try: TRAIN.EPOCHS"),
+        (["--opts", "EPOCHS", "3"], "found 'EPOCHS'. Try: TRAIN.EPOCHS"),
+        (["--config", "none.yaml"], "none.yaml"),
+        (["--opts", "TRAIN.BASE_LR", "one"], "TRAIN.BASE_LR keeps its type"),
         (["--resume", "none.npz"], "no file 'none.npz'"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(flags, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    with pytest.raises(ArgumentError) as error:
+    with pytest.raises((ArgumentError, FileNotFoundError)) as error:
         configured(flags)
 
     assert said in str(error.value)
@@ -236,14 +237,36 @@ def test_a_run_that_cannot_begin_says_why(flags, said, few, tmp_path, monkeypatc
     assert said in str(error.value)
 
 
-def test_the_file_of_swin_makes_a_swin_of_its_own_sizes(tmp_path):
-    (tmp_path / "swin.yaml").write_text(
-        "DATA:\n  IMG_SIZE: 16\nMODEL:\n  TYPE: swin\n  NAME: swin_of_mine\n  DROP_PATH_RATE: 0.5\n"
-        "  SWIN:\n    PATCH_SIZE: 2\n    EMBED_DIM: 8\n    DEPTHS: [1, 1]\n    NUM_HEADS: [1, 2]\n    WINDOW_SIZE: 4\n"
-    )
-    cfg = configured(["--config", str(tmp_path / "swin.yaml")])
+SWIN = """
+DATA:
+  IMG_SIZE: {size}
+MODEL:
+  TYPE: swin
+  NAME: {name}
+  DROP_PATH_RATE: 0.5
+  SWIN:
+    EMBED_DIM: {width}
+    DEPTHS: {depths}
+    NUM_HEADS: {heads}
+    WINDOW_SIZE: {window}
+"""
 
-    net = parts.network(cfg, source.named("digits"))
 
-    assert net(jt.ones(1, 1, 16, 16)).shape == (1, 10)
-    assert defaults().MODEL.SWIN.EMBED_DIM == 96
+@pytest.mark.parametrize("name", ["swin_base_patch4_window12_384", "swin_of_mine"])
+def test_the_file_of_swin_makes_its_network(tmp_path, name):
+    """The sizes are those of the file, whether the zoo knows the name or not."""
+    sizes = {"size": 384, "width": 128, "depths": [2, 2, 18, 2], "heads": [4, 8, 16, 32], "window": 12}
+    (tmp_path / "swin.yaml").write_text(SWIN.format(name=name, **sizes))
+
+    net = parts.network(configured(["--config", f"{tmp_path}/swin.yaml"]), source.Source(None, None, range(1000)))
+
+    assert sum(p.size for p in net.parameters()) == 87_903_584
+
+
+def test_a_small_swin_reads_small_images(tmp_path):
+    sizes = {"size": 32, "width": 8, "depths": [1, 1], "heads": [1, 2], "window": 4}
+    (tmp_path / "swin.yaml").write_text(SWIN.format(name="swin_of_mine", **sizes))
+
+    net = parts.network(configured(["--config", f"{tmp_path}/swin.yaml"]), source.named("digits"))
+
+    assert net(jt.ones(1, 1, 32, 32)).shape == (1, 10)

@@ -110,4 +110,4 @@ def test_files_that_are_not_there_are_told(tmp_path):
 def test_the_settings_of_a_checkpoint_hold_unless_a_flag_wins(run):
     with pytest.raises(ArgumentError, match=r"DATA\.BATCH_SIZE"):
         validate.main(["--checkpoint", str(run[0] / "last.npz"), "--batch-size", "0"])
-    assert checkpoint.settings_in(run[0] / "last.npz")["DATA"]["BATCH_SIZE"] == 256
+    assert checkpoint.settings_of(jt.load(run[0] / "last.npz")).DATA.BATCH_SIZE == 256

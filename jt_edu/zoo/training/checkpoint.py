@@ -5,7 +5,7 @@
     random                         the generators of jt_edu, Python and NumPy; the order of examples and what is drawn
                                    for each follow from the seed, the epoch and their numbers, and need no state
     place                          epoch, updates made in it, sums of their losses; rows of the epochs before, the best
-    config                         the settings
+    config                         the settings, as YAML
 
 A checkpoint is a file of `jt.save`: it takes the place of the one before when it is complete, and runs no code when it
 is read. `jt.zoo.create_model(name, checkpoint_path=...)` reads it as well.
@@ -18,6 +18,7 @@ from typing import Any
 
 import jt_edu.nn.serialization as files
 from jt_edu.base.errors import ArgumentError
+from jt_edu.config import CfgNode
 
 PARTS = ("config", "place", "state_dict", "optimizer", "schedule", "random")
 LAST, BEST = "last.npz", "best.npz"
@@ -64,16 +65,14 @@ def read(path: Any) -> dict[str, Any]:
     return whole
 
 
-def settings_in(path: Any) -> dict[str, Any]:
-    """The settings of the training that wrote a file of weights; none, if none did.
+def settings_of(state: Any) -> CfgNode:
+    """The settings of the training that wrote a checkpoint, but for where it was; none, if it is of none.
 
     Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     jt.save({"w": jt.ones(2)}, folder + "/w.npz")
-        ...     settings_in(folder + "/w.npz")
-        {}
+        >>> settings_of({"config": "SEED: 3", "state_dict": {}}), settings_of({"w": 1})
+        (CfgNode({'SEED': 3}), CfgNode({}))
     """
-    state = files.load(found(path))
-    settings: dict[str, Any] = state.get("config", {}) if isinstance(state, dict) else {}
+    told = state.get("config") if isinstance(state, dict) else None
+    settings = CfgNode.load_cfg(told) if isinstance(told, str) else CfgNode()
+    settings.pop("OUTPUT", None)
     return settings

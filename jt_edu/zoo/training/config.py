@@ -10,24 +10,23 @@ script, wherever these have a word for it; `FLAGS` says which is which. Here a b
 
 from __future__ import annotations
 
-import difflib
 import math
 import sys
 from argparse import SUPPRESS, BooleanOptionalAction
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
-from jt_edu.base.errors import ArgumentError, JtError
-from jt_edu.config import ArgumentParser, CfgNode
+from jt_edu.base.errors import JtError
+from jt_edu.config import ArgumentParser, CfgNode, diff
 from jt_edu.ops.arguments import number
 from jt_edu.zoo.training import checkpoint
 
 __all__ = ["configured", "defaults"]
 
 DEFAULTS: dict[str, Any] = {
-    "BASE": [],
     "OUTPUT": "", "SEED": 0, "SAVE_EVERY": 0, "COMPILE": False,
     "AMP": {"DTYPE": "off"},
     "DATA": {
@@ -110,7 +109,7 @@ FLAGS = {  # of the command line -> key, what it is for
     "seed": ("SEED", "of all random numbers"),
 }
 WORDS = {int: "N", float: "X", str: "TEXT"}
-PASSING = ("OUTPUT", "SAVE_EVERY", "MODEL.RESUME", "DATA.NUM_WORKERS", "BASE")  # change nothing of what is learned
+PASSING = ("OUTPUT", "SAVE_EVERY", "MODEL.RESUME", "DATA.NUM_WORKERS")  # change nothing of what is learned
 FROM_1 = ("DATA.BATCH_SIZE", "TRAIN.EPOCHS", "TRAIN.ACCUMULATION_STEPS", "AUG.RECOUNT")
 UP_TO_1 = (
     "MODEL.DROP_RATE", "MODEL.DROP_PATH_RATE", "MODEL.LABEL_SMOOTHING", "TRAIN.EMA_DECAY", "AUG.HFLIP", "AUG.VFLIP",
@@ -125,7 +124,7 @@ def defaults() -> CfgNode:
         >>> defaults().TRAIN.OPTIMIZER.NAME
         'adamw'
     """
-    return CfgNode(deepcopy(DEFAULTS))
+    return CfgNode(DEFAULTS)
 
 
 def parser(program: str = "train") -> ArgumentParser:
@@ -159,7 +158,8 @@ def configured(arguments: Sequence[str] | None = None) -> CfgNode:
         arguments: those of the program by default.
 
     Raises:
-        ArgumentError: a value makes no sense, or a file is not there. An unknown key is an error of `CfgNode`.
+        ConfigError: an unknown key, or a value of another type. ArgumentError: a value makes no sense, or there is no
+            such checkpoint. FileNotFoundError: there is no such file of settings.
 
     Example:
         >>> cfg = configured(["--opts", "TRAIN.EPOCHS", "3", "TRAIN.BASE_LR", "0.1", "--lr", "0.01"])
@@ -167,55 +167,29 @@ def configured(arguments: Sequence[str] | None = None) -> CfgNode:
         (3, 0.01)
     """
     told = vars(parser().parse_args(arguments))
-    resumed = layered(told).MODEL.RESUME
-    if not resumed:
-        return checked(layered(told))
-    return checked(layered(told, {**checkpoint.read(resumed)["config"], "OUTPUT": str(Path(resumed).parent)}))
+    cfg = layered(told)
+    if cfg.MODEL.RESUME:
+        resumed = Path(cfg.MODEL.RESUME)
+        cfg = layered({"OUTPUT": str(resumed.parent), **told}, checkpoint.settings_of(checkpoint.read(resumed)))
+    return checked(cfg)
 
 
-def layered(told: Mapping[str, Any], first: Mapping[str, Any] | None = None) -> CfgNode:
-    """Defaults, then those of a run, then the file, the pairs and the flags of a command line.
+def layered(told: Mapping[str, Any], first: CfgNode | None = None) -> CfgNode:
+    """Defaults, then the settings of a run, then the file, the pairs and the flags of a command line.
 
     Example:
-        >>> layered({"TRAIN.EPOCHS": 2}, {"TRAIN": {"EPOCHS": 5, "PATIENCE": 1}}).TRAIN.EPOCHS
-        2
+        >>> layered({"TRAIN.EPOCHS": 2}, jt.config.CfgNode({"TRAIN": {"EPOCHS": 5, "PATIENCE": 1}})).TRAIN.PATIENCE
+        1
     """
     cfg = defaults()
-    cfg.merge_from_other_cfg(CfgNode(first or {}))
+    cfg.merge_from_other_cfg(CfgNode() if first is None else first)
     if "config" in told:
-        _merge_file(cfg, Path(told["config"]))
-    known, pairs = flat(DEFAULTS), told.get("opts", [])
-    _refuse_unknown("--opts", pairs[::2])
-    cfg.merge_from_list(pairs)
-    cfg.merge_from_list([part for key, value in told.items() if key in known for part in (key, value)])
+        cfg.merge_from_file(told["config"])
+    cfg.merge_from_list(told.get("opts", []))
+    for key in flat(DEFAULTS).keys() & told.keys():
+        *around, name = key.split(".")
+        reduce(getitem, around, cfg)[name] = told[key]
     return cfg
-
-
-def _merge_file(cfg: CfgNode, path: Path, inside: tuple[Path, ...] = ()) -> None:
-    """A file, after those that it names as its BASE, which may have some themselves."""
-    if not path.is_file():
-        raise ArgumentError("--config is a YAML file", f"no file {str(path)!r}")
-    if path.resolve() in inside:
-        raise ArgumentError("files of settings are based on others", f"{str(path)!r} on itself")
-    with path.open(encoding="utf-8") as file:
-        told = CfgNode.load_cfg(file)
-    _refuse_unknown(str(path), flat(told))
-    base = told.get("BASE") or []
-    for other in [base] if isinstance(base, str) else base:
-        if other:
-            _merge_file(cfg, path.parent / other, (*inside, path.resolve()))
-    cfg.merge_from_other_cfg(told)
-
-
-def _refuse_unknown(where: str, keys: Iterable[str]) -> None:
-    """Raise for the first key that no setting has, and say which are like it."""
-    known = list(flat(DEFAULTS))
-    for key in keys:
-        if key not in known:
-            near = [one for one in known if one.rpartition(".")[2] == key.rpartition(".")[2]]
-            near += difflib.get_close_matches(key, known, 3, 0.7)
-            way = " or ".join(list(dict.fromkeys(near))[:3]) or "--help, which has all keys"
-            raise ArgumentError(f"{where} has keys of the settings of a training", key, way)
 
 
 def checked(cfg: CfgNode) -> CfgNode:
@@ -248,32 +222,21 @@ def flat(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     return found
 
 
-def nested(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings as plain dicts and lists.
-
-    Example:
-        >>> nested(defaults())["AMP"]
-        {'DTYPE': 'off'}
-    """
-    return {name: nested(v) if isinstance(v, Mapping) else deepcopy(v) for name, v in tree.items()}
-
-
-def changes(before: Mapping[str, Any], cfg: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+def changes(before: CfgNode, cfg: CfgNode) -> dict[str, tuple[Any, Any]]:
     """Which settings that a training depends on are others than before: key -> (then, now).
 
     Example:
-        >>> changes({"SEED": 1, "OUTPUT": "a"}, {"SEED": 2, "OUTPUT": "b"})
+        >>> changes(jt.config.CfgNode({"SEED": 1, "OUTPUT": "a"}), jt.config.CfgNode({"SEED": 2, "OUTPUT": "b"}))
         {'SEED': (1, 2)}
     """
-    then, now = flat(before), flat(cfg)
-    return {k: (then.get(k), now[k]) for k in now if k not in PASSING and then.get(k) != now[k]}
+    return {key: pair for key, pair in diff(cfg, before).items() if key not in PASSING}
 
 
 def run_program(main: Callable[[], Any]) -> int:
     """Run a program; its exit code: 0, 2 for what makes no sense, which is said in a line, 130 after an interrupt."""
     try:
         main()
-    except (JtError, OSError, KeyError) as error:
+    except (JtError, OSError) as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         return 2
     except KeyboardInterrupt:

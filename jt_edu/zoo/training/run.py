@@ -30,7 +30,7 @@ from jt_edu.variable.parallel_context import place, team
 from jt_edu.variable.random import get_rng_state, set_global_seed, set_rng_state
 from jt_edu.variable.var import Var
 from jt_edu.zoo.training import checkpoint, parts
-from jt_edu.zoo.training.config import changes, nested
+from jt_edu.zoo.training.config import changes
 from jt_edu.zoo.training.data import Mixing, feeds
 from jt_edu.zoo.training.history import History, write
 from jt_edu.zoo.training.measure import measured
@@ -187,7 +187,7 @@ class Run:
         """All that the next update depends on; `checkpoint.py` says what is what."""
         ema = {} if self.ema is None else {"state_dict_ema": self.ema.module.state_dict()}
         return {
-            "config": nested(self.cfg), "state_dict": self.net.state_dict(), **ema,
+            "config": self.cfg.dump(), "state_dict": self.net.state_dict(), **ema,
             "optimizer": self.optimizer.state_dict(), "schedule": self.schedule.state_dict(),
             "scaler": None if self.scaler is None else self.scaler.state_dict(), "random": get_rng_state(),
             "place": {
@@ -198,10 +198,10 @@ class Run:
         }  # fmt: skip
 
     def _go_on(self, saved: dict[str, Any]) -> None:
-        place, was = saved["place"], saved["config"]
+        place, was = saved["place"], checkpoint.settings_of(saved)
         asked, found = f"{self.cfg.MODEL.RESUME} is a checkpoint of this training", ""
-        if was["MODEL"]["NAME"] != self.cfg.MODEL.NAME:
-            raise ArgumentError(asked, f"a checkpoint of {was['MODEL']['NAME']} for {self.cfg.MODEL.NAME}")
+        if was.MODEL.NAME != self.cfg.MODEL.NAME:
+            raise ArgumentError(asked, f"a checkpoint of {was.MODEL.NAME} for {self.cfg.MODEL.NAME}")
         if place["updates"] != self.updates:
             found = f"epochs of {plural(place['updates'], 'update')} for epochs of {self.updates}"
             raise ArgumentError(asked, found, "its own --batch-size and --grad-accum-steps, on the same data")

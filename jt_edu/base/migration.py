@@ -164,7 +164,8 @@ _OF_JT = (
     "sync_all"
 )
 ROOMS = (  # loaded when asked for
-    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft amp zoo"
+    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft amp "
+    "config zoo"
 )
 _OF_MATRICES = (
     "cholesky cholesky_solve det eig eigh inv logdet lstsq lu_factor matrix_exp matrix_rank pinv qr slogdet solve "

@@ -18,6 +18,7 @@ from jt_edu.zoo import (
     backbones,
     convnext,
     data,
+    digits_cnn,
     efficientnet,
     layers,
     mlp_mixer,
@@ -31,10 +32,12 @@ from jt_edu.zoo.features import *
 from jt_edu.zoo.registry import *
 
 __all__ = [
-    "backbones", "convnext", "data", "efficientnet", "layers", "mlp_mixer", "regnet", "swin_transformer",
-    "vision_transformer", *names_of("jt_edu.zoo", "card factory features registry"),
+    "backbones", "convnext", "data", "digits_cnn", "efficientnet", "layers", "mlp_mixer", "regnet", "swin_transformer",
+    "vision_transformer",
+    *names_of("jt_edu.zoo", "card factory features registry"),
 ]  # fmt: skip
 __all__.sort()
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = door("jt.zoo", __all__)
+    _later = {name: f"jt_edu.zoo.{name}" for name in ("train", "training", "validate")}  # programs, for python -m
+    __getattr__, __dir__ = door("jt.zoo", __all__, upstairs=_later)

@@ -18,7 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("ops", "autograd", "linalg", "fft", "sparse"),  # 5 operators
     ("capture", "draw", "introspect"),  # 6 steps that are run again; looking
     ("nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 7 learning
-    ("lens", "benchmark", "launch"),  # 8 looking at all of it
+    ("config", "lens", "benchmark", "launch"),  # 8 looking at all of it
     (
         "models",
         "zoo",
@@ -66,6 +66,7 @@ TYPING_ONLY = {
 # Third-party libraries that any module may use, and those that only one module (or package) may.
 CORE_LIBRARIES = {"numpy", "numba", "llvmlite"}
 LIBRARIES_OF: dict[str, set[str]] = {
+    "config": {"yaml", "jt_widgets"},  # PyYAML reads and writes; a form for who asks for one
     "course_files": {"jupyter_server"},  # what JupyterLab lists; imported by JupyterLab, and nobody else
     "backends": {"scipy", "threadpoolctl"},  # gives numba's np.dot its BLAS, and holds that to one thread
     "data": {"PIL", "sklearn"},  # Pillow reads photographs; the digits of sklearn need no download
@@ -101,6 +102,7 @@ LATE_IMPORTS = {
     ("jt_widgets.machine", "jt_edu.lens.assembly"),
     ("lens.kernel_edit", "lens.sandbox"),
     ("backends.numba_cuda", "numba"),
+    ("config.argument_parser", "jt_widgets"),  # a form, where there is a notebook
     ("data.image", "PIL"),
     ("models.published", "http"),  # what a download needs takes 0.08 s to load
     ("models.published", "urllib"),
@@ -138,5 +140,5 @@ RAISES_WITH_VALUE = 0.90
 
 IMPORT_SECONDS = 1.0
 IMPORTED_BY_NOBODY = (
-    "IPython", "PIL", "anywidget", "graphviz", "ipywidgets", "matplotlib", "mpi4py", "sklearn", "torch",
+    "IPython", "PIL", "anywidget", "graphviz", "ipywidgets", "matplotlib", "mpi4py", "sklearn", "torch", "yaml",
 )  # fmt: skip

@@ -36,13 +36,15 @@ CASES = {  # how both libraries write a function -> what it is given; "F." is nn
     "F.soft_margin_loss": (some(3), SIGNS), "F.margin_ranking_loss": (some(3), some(3), SIGNS), "fft.fft": (X,),
     "F.cosine_embedding_loss": (some(3, 2), some(3, 2), SIGNS), "F.triplet_margin_loss": (X, X + 1, X),
     "F.multi_margin_loss": (some(3, 2), I2), "F.multilabel_soft_margin_loss": (X, above(2, 3)), "fft.fft2": (X,),
-    "fft.irfft": (X,), "linalg.inv": (SPD,), "linalg.cholesky": (SPD,), "linalg.solve": (SPD, Y), "linalg.svdvals": (SPD,),
+    "fft.irfft": (X,), "linalg.inv": (SPD,), "linalg.cholesky": (SPD,), "linalg.solve": (SPD, Y),
+    "linalg.svdvals": (SPD,),
     "linalg.eigvalsh": (SPD,), "linalg.eigvals": (SPD,), "linalg.cond": (SPD,), "linalg.norm": (SPD,),
     "linalg.qr": (SPD,), "linalg.matrix_rank": (SPD,), "stack": ([X, X],), "cat": ([X, X],),
     "index_copy": (X, 0, np.array([0]), X[:1]), "exp": (X,), "pow": (above(3), 2.5), "softmax": (X, 1), "sum": (X,),
     "mean": (X,), "var": (X,), "norm": (X,), "cumsum": (X, 0), "sigmoid": (X,), "F.relu": (X,), "F.gelu": (X,),
     "F.layer_norm": (X, (3,)), "F.group_norm": (IMAGE, 2), "F.local_response_norm": (IMAGE, 2),
-    "F.interpolate": (IMAGE, 8), "F.normalize": (X,), "F.cosine_similarity": (X, X), "add": (X, X), "atan2": (X, X), "F.pairwise_distance": (X, X),
+    "F.interpolate": (IMAGE, 8), "F.normalize": (X,), "F.cosine_similarity": (X, X), "add": (X, X),
+    "atan2": (X, X), "F.pairwise_distance": (X, X),
 }  # fmt: skip
 BOTH = {"F.batch_norm": (X, np.zeros(3), np.ones(3)), "cat": ([X, X],), "mul": (X, X), "F.linear": (X, some(4, 3)),
         "F.mse_loss": (X, X), "F.conv2d": (IMAGE, some(3, 2, 2, 2)), "bmm": CASES["bmm"]}  # fmt: skip

@@ -19,7 +19,8 @@ image has (`SqueezeExcite`):
       | mean of each channel; linear
 
 This is b0, found by a search. For twice the work alpha * beta^2 * gamma^2 = 2: alpha = 1.2 times as many blocks, beta =
-1.1 times as many channels, images gamma = 1.15 times as large. So b1 has 1.1 times as many blocks, for images of 240 x 240.
+1.1 times as many channels, images gamma = 1.15 times as large. So b1 has 1.1 times as many blocks, for images of
+240 x 240.
 
 Source: Tan and Le 2019, "EfficientNet: rethinking model scaling for convolutional neural networks" (arXiv:1905.11946).
 """

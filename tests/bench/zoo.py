@@ -26,8 +26,8 @@ NOTES = """
   (torchvision's MobileNet v2, which timm writes in another way), with our numbers. **error**: of the scores.
 * **step**: forward, cross entropy, backward and SGD with momentum 0.9, captured by jt.compile; the peer is eager.
   **error**: of the losses of the first two steps.
-* **activations**: bytes that the graph of a training step of ResNet-18 keeps for the gradients (`jt.memory_stats().saved`),
-  with float32 over those under `jt.amp.autocast` with bfloat16, before backward. 1.67 is 0.6 times the memory.
+* **activations**: bytes that the graph of a training step of ResNet-18 keeps for the gradients, before backward
+  (`jt.memory_stats().saved`): with float32, over those under `jt.amp.autocast` with bfloat16; 1.67 is 0.6 times.
 * Geometric mean: its quartiles are those over the networks.
 """
 RATE, MOMENTUM = 0.01, 0.9
@@ -63,7 +63,7 @@ def pair(name: str, side: int, train: bool) -> tuple[Any, torch.nn.Module]:
             layer.gamma.update(jt.ones_like(layer.gamma) * 0.5)
     net.train(train)
     peer = torchvision.models.mobilenet_v2() if name == "mobilenet_v2" else timm.create_model(name, **settings)
-    peer.load_state_dict({key: torch.tensor(np.asarray(v.numpy())) for key, v in net.state_dict().items()}, strict=False)
+    peer.load_state_dict({key: torch.tensor(np.asarray(v.numpy())) for key, v in net.state_dict().items()})
     jt.sync([*net.parameters(), *net.buffers()])
     return net, peer.train(train)
 

@@ -102,7 +102,7 @@ def test_features_are_those_of_timm(torch, timm, name):
     theirs = timm.create_model(name, features_only=True, out_indices=(1, 3)).double().eval()
     net = zoo.create_model(name, features_only=True, out_indices=(1, 3)).eval()
     turned = tensors(torch, state, torch.float64)
-    net.load_state_dict({key: turned[full(key)].float().numpy() for key in net.state_dict()})
+    net.load_state_dict({key: state[full(key)] for key in net.state_dict()})
     theirs.load_state_dict({key: turned[full(key)] for key in theirs.state_dict()})
     x = image(1, 3, 64, 64)
 
@@ -111,7 +111,8 @@ def test_features_are_those_of_timm(torch, timm, name):
 
     assert list(net.feature_info.channels()) == theirs.feature_info.channels()
     assert list(net.feature_info.reduction()) == theirs.feature_info.reduction()
-    assert [layer for layer in net] == [layer for layer in theirs]  # noqa: C416  an extractor is a dict of layers
+    if name != "efficientnet_b0":  # of which timm has an extractor that is no dict
+        assert list(net) == list(theirs)
     for mine, wanted in zip(found, answer(torch, theirs, x), strict=True):
         assert far_apart(mine, wanted) < MODEL
 

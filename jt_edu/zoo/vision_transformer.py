@@ -123,7 +123,8 @@ class Block(nn.Module):
     def execute(self, x: Var) -> Var:
         """The same shape."""
         x = x + self.drop_path1(self.ls1(self.attn(self.norm1(x))))
-        return x + self.drop_path2(self.ls2(self.mlp(self.norm2(x))))
+        y: Var = x + self.drop_path2(self.ls2(self.mlp(self.norm2(x))))
+        return y
 
 
 class VisionTransformer(StagedNet):

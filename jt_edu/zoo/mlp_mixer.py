@@ -160,7 +160,7 @@ def mlp_mixer(name: str, pretrained: bool, settings: dict[str, Any], **own: Any)
         >>> mlp_mixer("mixer_s16_224", False, {"num_classes": 0}, num_blocks=1, embed_dim=4).num_features
         4
     """
-    how = {"feature_cls": "getter", "out_indices": 3}
+    how = {"feature_cls": "getter", "out_indices": min(3, {**own, **settings}.get("num_blocks", 8))}
     return build_model_with_cfg(MlpMixer, name, pretrained, feature_cfg=how, **{**own, **settings})
 
 

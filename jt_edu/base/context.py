@@ -55,13 +55,14 @@ suggest(Flags, "jt.flags", "jt.flags")
 class Moment:
     """What one thread of a rank is doing."""
 
-    __slots__ = ("capture", "computed", "no_grad", "scope", "twin")
+    __slots__ = ("autocast", "capture", "computed", "no_grad", "scope", "twin")
 
     def __init__(self) -> None:
         self.no_grad = False
         self.twin: Any = None  # while a gradient is built: the node whose gradient it is
         self.scope: Any = None  # while a module computes: where in the model it stands
         self.capture: Any = None  # what jt.compile is capturing, if it is
+        self.autocast: Any = None  # the region that decides in which dtype functions compute (variable/autocast.py)
         self.computed: Any = None  # parameters that parametrize.cached computes only once, while it does
 
 

@@ -9,6 +9,7 @@ _HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers in
 _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
 _SVD = "jt.linalg.svd(x), whose third part is the adjoint of V"
 _LU = "jt.linalg.lu_factor(x), for both factors in one matrix; jt.linalg.lu(x), for three"
+_AMP = 'with jt.amp.autocast(dtype="float16", lists="apex"):, whose lists say which function prefers float16'
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
     ("jt", "cuda"): _CPU,
@@ -45,12 +46,10 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "ger"): "jt.outer",
     ("jt", "range"): "jt.arange, whose end is left out",
     ("jt", "version"): "jt.__version__",
-    ("jt", "autocast"): "x.half() or net.half(): automatic mixed precision is not here yet",
     ("jt", "vision"): "jt.data.transform and jt.models",
     ("jt", "profiler"): "with jt.trace() as t:, or with jt.profile_scope() as report:",
     ("jt", "number_of_live_vars"): "jt.memory_stats()",
     ("jt", "lexsort"): "np.lexsort, with the keys as x.numpy()",
-    ("jt", "amp"): "net.half(), net.bfloat16() or x.half(): automatic mixed precision is not here yet",
     ("jt", "fx"): "y.graph() and jt.explain(y), which show a graph: rewriting one is not here yet",
     ("jt", "quantization"): _HALVES,
     ("jt", "quant"): _HALVES,
@@ -83,6 +82,7 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "xpu"): _CPU,
     ("jt", "mkl"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
     ("jt", "mkldnn"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
+    **{("jt.flags", f): _AMP for f in ("amp_reg", "amp_level", "auto_mixed_precision_level")},
     ("jt.backends", "cudnn"): "jt.backends.conv, whose benchmark and deterministic are those of PyTorch's cudnn",
     ("jt.backends", "mkldnn"): "jt.backends.conv: algorithms are chosen automatically",
     ("jt.backends", "mkl"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
@@ -164,7 +164,7 @@ _OF_JT = (
     "sync_all"
 )
 ROOMS = (  # loaded when asked for
-    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft zoo"
+    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft zoo amp"
 )
 _OF_MATRICES = (
     "cholesky cholesky_solve det eig eigh inv logdet lstsq lu_factor matrix_exp matrix_rank pinv qr slogdet solve "
@@ -173,6 +173,7 @@ _OF_MATRICES = (
 MATRICES = {name: f"jt_edu.linalg:{name}" for name in _OF_MATRICES.split()}
 MATRICES |= {"inverse": "jt_edu.linalg:inv", "pinverse": "jt_edu.linalg:pinv"}
 JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
+JITTORS_OWN |= {f: f"jt_edu.amp:{f}" for f in ("autocast", "get_autocast_dtype", "is_autocast_enabled")}
 _OF_SPARSE = "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor"
 JITTORS_OWN |= {name: f"jt_edu.sparse:{name}" for name in _OF_SPARSE.split()}
 

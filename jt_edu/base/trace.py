@@ -3,6 +3,7 @@
     with jt.trace() as t:            t.built       nodes, with the learner's line that made each
         y.numpy()                    t.decisions   which edge was fused or cut, by which rule
                                      t.kernels     what was compiled and run: source, ms, bytes, flops
+                                     t.casts       which function computed in which dtype inside an autocast region
                                      t.memory      what was allocated and freed, and how much was alive
     with jt.trace(values=True) as t: t.values      what each node was, in a few numbers and cells
 
@@ -147,6 +148,7 @@ class Trace:
     predicted_peak: int = 0  # bytes, the largest of the runs in this trace
     values: list[Value] = field(default_factory=list)
     wants_values: bool = False
+    casts: list[Any] = field(default_factory=list)
 
     @property
     def peak(self) -> int:
@@ -182,6 +184,6 @@ class Trace:
         for k in self.kernels:
             state = f"{k.compile_seconds * 1e3:.0f} ms" if k.compiled else "no"
             rows.append(f"{len(k.nodes):>6}{k.milliseconds:>10.3f}{k.bytes / 1e3:>10.1f}{state:>10}  {k.name}")
-        total = sum(k.milliseconds for k in self.kernels)
-        rows.append(f"{plural(len(self.kernels), 'kernel')}, {total:.3f} ms, peak {self.peak / 1e3:.1f} kB")
-        return "\n".join(rows)
+        casts = sorted({f"autocast: {c.function} in {c.to}, by the list {c.rule!r}" for c in self.casts})
+        total = f"{plural(len(self.kernels), 'kernel')}, {sum(k.milliseconds for k in self.kernels):.3f} ms"
+        return "\n".join([*rows, *casts, f"{total}, peak {self.peak / 1e3:.1f} kB"])

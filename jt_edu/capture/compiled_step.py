@@ -49,6 +49,7 @@ from jt_edu.ir.meta_ops import CONSTANT, SOURCE
 from jt_edu.ir.node import Node, needed
 from jt_edu.runtime.execute import plan_for, run, run_plan, settle
 from jt_edu.runtime.plan import read_slot
+from jt_edu.variable.autocast import in_force
 from jt_edu.variable.pytree import kind_of, mapped, refilled
 from jt_edu.variable.var import Var
 
@@ -147,7 +148,8 @@ class CompiledStep:
         backend = backends.get(context.flags.backend)
         nodes = [a._node for a in leaves if isinstance(a, Var)]
         same = tuple([nodes.index(n) for n in nodes])  # one Var given twice is another step than two Vars
-        key = (kinds, same, tuple(named), backend, context.flags.fuse, context.no_grad, plan_key(context))
+        mode = context.flags.fuse, context.no_grad, in_force(context)
+        key = (kinds, same, tuple(named), backend, mode, plan_key(context))
         mine = self._mine(context)
         with mine.lock:
             known = mine.of(key)

@@ -31,6 +31,7 @@ from jt_edu.ir.node import Node, age, needed
 from jt_edu.runtime.execute import plan_for, run, run_plan, settle, structure
 from jt_edu.runtime.plan import Plan, read_slot
 from jt_edu.runtime.plan_source import Script
+from jt_edu.variable.autocast import in_force
 from jt_edu.variable.autograd import LEAF
 from jt_edu.variable.subgraph_cache import maker_of
 from jt_edu.variable.var import Var
@@ -93,7 +94,7 @@ class Replays:
             return None
         ends = tuple([spots[n] for n in graph if n.tape is LEAF and n.data is None])  # where gradients stop
         leaves = tuple([(spots.get(p.node, -1), p.node.tracked) for p in params])
-        roles = tuple([spots[v.node] for v in roots]), leaves, ends, context.flags.lenient_grad
+        roles = tuple([spots[v.node] for v in roots]), leaves, ends, context.flags.lenient_grad, in_force(context)
         known = self._known.pop((key, roles, also), None)
         if known is None:
             known, arrays = _add(graph, spots, wanted, recipe, context)

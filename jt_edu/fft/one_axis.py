@@ -19,6 +19,7 @@ from jt_edu.fft.real import complex_like, from_half_waves, half_waves
 from jt_edu.ops.arguments import axis_of, choice, same_words, whole
 from jt_edu.ops.pad import pad
 from jt_edu.ops.row_view import as_rows, from_rows
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]
@@ -26,6 +27,7 @@ __all__ = ["fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]
 LONGEST = 1 << 31  # 16 GB of complex64
 
 
+@castable
 @same_words
 def fft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> Var:
     """Fourier transform along an axis: y[k] = sum over j of x[j] * exp(-2 pi i j k / n).
@@ -49,6 +51,7 @@ def fft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> Var:
     return complex_along("fft", input, n, dim, norm, 1)
 
 
+@castable
 @same_words
 def ifft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> Var:
     """The way back: x[j] = 1 / n * sum over k of y[k] * exp(2 pi i j k / n). Arguments as in `fft`.
@@ -60,6 +63,7 @@ def ifft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> Var:
     return complex_along("ifft", input, n, dim, norm, -1)
 
 
+@castable
 @same_words
 def rfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> Var:
     """The first n // 2 + 1 waves of real numbers, which say all, for half of the work. Arguments as in `fft`.
@@ -74,6 +78,7 @@ def rfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> Var:
     return waves_along("rfft", input, n, dim, norm, 1)
 
 
+@castable
 @same_words
 def irfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> Var:
     """n real numbers from their waves 0 ... n // 2: the way back from `rfft`.
@@ -91,6 +96,7 @@ def irfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> Var:
     return numbers_along("irfft", input, n, dim, norm, -1)
 
 
+@castable
 @same_words
 def hfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> Var:
     """The n real waves of a signal that is its own mirror image, x[-j] = conj(x[j]), from numbers 0 ... n // 2.
@@ -102,6 +108,7 @@ def hfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> Var:
     return numbers_along("hfft", input, n, dim, norm, 1)
 
 
+@castable
 @same_words
 def ihfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> Var:
     """The way back from `hfft`: numbers 0 ... n // 2 of a signal that is its own mirror image, from its n real waves.

@@ -17,12 +17,14 @@ from jt_edu.fft.one_axis import complex_along, numbers_along, waves_along
 from jt_edu.fft.real import complex_like
 from jt_edu.ir.builders import short
 from jt_edu.ops.arguments import listed_axes, same_words, whole
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["fft2", "fftn", "hfft2", "hfftn", "ifft2", "ifftn", "ihfft2", "ihfftn", "irfft2", "irfftn", "rfft2", "rfftn"]
 Along = Callable[[str, Any, Any, Any, Any, int], Var]
 
 
+@castable
 @same_words
 def fftn(input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Var:
     """Fourier transform along several axes: `fft` along each of them.
@@ -43,6 +45,7 @@ def fftn(input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Var:
     return _each("fftn", input, s, dim, norm, complex_along, 1)
 
 
+@castable
 @same_words
 def ifftn(input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Var:
     """The way back from `fftn`: `ifft` along each axis. Arguments as in `fftn`.
@@ -54,6 +57,7 @@ def ifftn(input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Var:
     return _each("ifftn", input, s, dim, norm, complex_along, -1)
 
 
+@castable
 @same_words
 def rfftn(input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Var:
     """`rfft` along the last of several axes, then `fft` along the others. Arguments as in `fftn`.
@@ -65,6 +69,7 @@ def rfftn(input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Var:
     return _each("rfftn", input, s, dim, norm, waves_along, 1)
 
 
+@castable
 @same_words
 def irfftn(input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Var:
     """The way back from `rfftn`: `ifft` along all axes but the last, along which `irfft` makes real numbers.
@@ -104,6 +109,7 @@ def ihfftn(input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Var:
     return _each("ihfftn", input, s, dim, norm, waves_along, -1)
 
 
+@castable
 @same_words
 def fft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None) -> Var:
     """`fftn` along two axes, the last ones by default.
@@ -115,6 +121,7 @@ def fft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None) -> Va
     return _each("fft2", input, s, dim, norm, complex_along, 1)
 
 
+@castable
 @same_words
 def ifft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None) -> Var:
     """`ifftn` along two axes, the last ones by default.
@@ -126,6 +133,7 @@ def ifft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None) -> V
     return _each("ifft2", input, s, dim, norm, complex_along, -1)
 
 
+@castable
 @same_words
 def rfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None) -> Var:
     """`rfftn` along two axes, the last ones by default.
@@ -137,6 +145,7 @@ def rfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None) -> V
     return _each("rfft2", input, s, dim, norm, waves_along, 1)
 
 
+@castable
 @same_words
 def irfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None) -> Var:
     """`irfftn` along two axes, the last ones by default.

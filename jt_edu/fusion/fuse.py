@@ -16,8 +16,7 @@ Every other value lives in a register. What is stored, and every reduction, is a
 the loops of another anchor where `loop_fusion.py` allows it. Arrays behind each other are written where they are
 computed.
 
-Every decision has a rule with a name, and `runtime/trace_events.py` says them to those who ask. Nothing here knows
-arrays, numba or gradients.
+Every decision has a rule with a name, and `runtime/trace_events.py` says them to those who ask. Nothing here computes.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 
-from jt_edu.fusion.epilogue import join_tail, join_tail_sums
+from jt_edu.fusion import epilogue, halves
 from jt_edu.fusion.loop_fusion import Anchor, Kernel, Stage, join_beside, join_loops, join_products, place
 from jt_edu.ir.conv_pattern import Convolution, behind_views, convolution
 from jt_edu.ir.expression import Expression, Term
@@ -287,12 +286,12 @@ class Fuser:
         mine, reads = {a.node for a in kernel.anchors}, {self.root.get(n, n) for n in anchor.reads}
         if kernel.kind == "convolution" and anchor.reduces:
             begun = {a.node for a in kernel.anchors if a.reduces and a.term is not None}  # known when it has ended
-            return not reads & begun and join_tail_sums(kernel, anchor)
+            return not reads & begun and epilogue.join_tail_sums(kernel, anchor)
         if kernel.kind == "convolution":
-            return self._is_only_reader(anchor.node, kernel.anchors[0].node) and join_tail(kernel, anchor)
+            return self._is_only_reader(anchor.node, kernel.anchors[0].node) and epilogue.join_tail(kernel, anchor)
         if kernel.kind == "product" or anchor.contraction is not None:
             return len(mine) < PRODUCTS and join_products(kernel, anchor, bool(reads & mine))
-        if anchor.kept is None or any(a.kept is None for a in kernel.anchors):
+        if anchor.kept is None or any(a.kept is None for a in kernel.anchors) or halves.waits(anchor, kernel):
             return False
         together = (*kernel.anchors, anchor)
         _, arrays, operators = FULL if any(math.prod(a.loops) >= SHORT for a in together) else FEW
@@ -377,7 +376,7 @@ class Fuser:
         size = max(math.prod(node.shape), 1)
         per_element = sum(min(math.prod(a.shape) / size, 1.0) for a in arrays)
         work = sum(n.op.weight for n in self._inlined(node) if isinstance(n.op, Elementwise))
-        if work > CHEAP or kernels * per_element > per_element + kernels:
+        if work > CHEAP or kernels * per_element > per_element + kernels or halves.narrower(node, arrays):
             reason = f"{kernels} kernels read it; {work} operations and {per_element:.3g} loads each time"
             self._store(node, "shared", reason)
 

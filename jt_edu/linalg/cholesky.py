@@ -23,6 +23,7 @@ from jt_edu.ops.create import zeros
 from jt_edu.ops.diagonal import tril
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.reduce import sum
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var
 
 __all__ = ["cholesky", "cholesky_ex", "cholesky_solve"]
@@ -89,6 +90,7 @@ TRIED = by_dtype(
 )  # fmt: skip
 
 
+@castable
 @halves
 def cholesky(A: Any, *, upper: bool = False) -> Var:
     """The triangle L with A = L L^H, for each matrix of a batch. Only the lower half of A is read.
@@ -111,6 +113,7 @@ def cholesky(A: Any, *, upper: bool = False) -> Var:
     return of_batch(FACTOR, x, *x.shape[1:]).reshape(a.shape)
 
 
+@castable
 @halves
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> CholeskyEx:
     """The same as `cholesky`, without an error: `info` is 0, or the row (from 1) where it failed; L is nan from there.
@@ -135,6 +138,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> C
     return CholeskyEx(adjoint_of(factor) if above else factor, info.cast("int32").reshape(lead))
 
 
+@castable
 @halves
 def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Var:
     """X with A X = B, from the triangle of A.

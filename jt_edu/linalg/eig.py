@@ -30,6 +30,7 @@ from jt_edu.linalg.spectral import quotient
 from jt_edu.ops.create import eye
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.transpose import matrix_transpose
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var
 
 __all__ = ["eig", "eigvals"]
@@ -283,6 +284,7 @@ FRANCIS = by_dtype("francis", RAISES + FRANCIS_STEPS)
 EIGENVECTORS = by_dtype("eigenvectors", SUBSTITUTION, (_of_eig, None))
 
 
+@castable
 def eig(A: Any) -> EigResult:
     """Eigenvalues and eigenvectors of a square matrix, as complex numbers; `eigh` is faster where A is Hermitian.
 
@@ -313,6 +315,7 @@ def eig(A: Any) -> EigResult:
     return EigResult(w.reshape(*lead, n).cast(dtype), v.reshape(*lead, n, n).cast(dtype))
 
 
+@castable
 def eigvals(A: Any) -> Var:
     """Eigenvalues of a square matrix, as complex numbers in no order; `eigvalsh` is faster where A is Hermitian.
 

@@ -26,6 +26,7 @@ from jt_edu.linalg.spectral import quotient, skew
 from jt_edu.ops.arguments import choice
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.transpose import matrix_transpose
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var
 
 __all__ = ["eigh", "eigvalsh"]
@@ -212,6 +213,7 @@ TRIDIAGONAL = by_dtype("tridiagonal", RAISES + REFLECTIONS)
 IMPLICIT_QL = by_dtype("implicit_ql", RAISES + ROTATIONS, (_of_eigh, None))
 
 
+@castable
 @halves
 def eigh(A: Any, UPLO: str = "L") -> EighResult:
     """Eigenvalues and eigenvectors of a symmetric or Hermitian matrix.
@@ -244,6 +246,7 @@ def eigh(A: Any, UPLO: str = "L") -> EighResult:
     return EighResult(w.reshape(*lead, n), v.reshape(*lead, n, n))
 
 
+@castable
 @halves
 def eigvalsh(A: Any, UPLO: str = "L") -> Var:
     """Eigenvalues of a symmetric or Hermitian matrix, rising. Their gradient is finite, also where some are equal.

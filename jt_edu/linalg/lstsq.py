@@ -24,6 +24,7 @@ from jt_edu.ops.create import full, zeros
 from jt_edu.ops.dtype_rules import as_floats
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.reduce import sum
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["lstsq"]
@@ -56,6 +57,7 @@ class LstSq(NamedTuple):
 CHECKED = by_dtype("lstsq", RAISES + FULL, (lambda out, dout, r: dout,))
 
 
+@castable
 @halves
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> LstSq:
     """The X for which the sum of squares of A X - B is least; of several the one with the least squares itself.

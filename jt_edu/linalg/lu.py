@@ -28,6 +28,7 @@ from jt_edu.ops.custom_kernel import Rows, kernel
 from jt_edu.ops.diagonal import tril, triu
 from jt_edu.ops.index import gather
 from jt_edu.ops.matmul import matmul
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["lu", "lu_factor", "lu_solve"]
@@ -116,6 +117,7 @@ def _apart(both: Var) -> tuple[Var, Var]:
     return tril(lower, -1) + eye(lower.shape[-2], k, dtype=both.dtype), triu(both[..., :k, :])
 
 
+@castable
 @halves
 def lu_factor(A: Any, *, pivot: bool = True) -> LUFactor:
     """L and U in one matrix, and the rows that were exchanged: a matrix ready for `lu_solve`.
@@ -158,6 +160,7 @@ def lu(A: Any, *, pivot: bool = True) -> LU:
     return LU(exchanged, *_apart(both))
 
 
+@castable
 @halves
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Var:
     """X with A X = B, from what `lu_factor` made of A.

@@ -26,6 +26,7 @@ from jt_edu.ops.create import zeros
 from jt_edu.ops.diagonal import tril
 from jt_edu.ops.dtype_rules import as_floats
 from jt_edu.ops.transpose import moveaxis
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
@@ -118,6 +119,7 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
     return of(v, ord, axes, keepdim, dtype=dtype)
 
 
+@castable
 def cond(A: Any, p: Any = None) -> Var:
     """The condition number: how many times larger an error of B can be in the X of A X = B.
 
@@ -144,6 +146,7 @@ def cond(A: Any, p: Any = None) -> Var:
     return (matrix_norm(a, p) * matrix_norm(inverse, p)).where_not(info != 0, math.inf)
 
 
+@castable
 def matrix_rank(
     A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Var:  # fmt: skip

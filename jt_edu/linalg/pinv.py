@@ -20,6 +20,7 @@ from jt_edu.linalg.svd import svd
 from jt_edu.ops.arguments import one_of, yes_or_no
 from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.matmul import matmul
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var
 
 __all__ = ["pinv"]
@@ -37,6 +38,7 @@ def _of_pinv(out: Var, dout: Var, flipped: Var, found: Var) -> Var:  # noqa: ARG
 PINV = Elementwise("pinv", "{1}", gradients=(_of_pinv, None))
 
 
+@castable
 def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Var:
     """Pseudo-inverse (Moore and Penrose): (..., m, n) -> (..., n, m), the inverse where A has one.
 

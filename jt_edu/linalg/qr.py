@@ -33,6 +33,7 @@ from jt_edu.ops.arguments import choice
 from jt_edu.ops.concat import concat
 from jt_edu.ops.diagonal import diag_embed, diagonal, triu
 from jt_edu.ops.matmul import matmul
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var
 
 __all__ = ["qr"]
@@ -167,6 +168,7 @@ def _gradient(out: Var, dout: Var, _: Var, a: Var) -> Var:
 REFLECTED, PRODUCT = by_dtype("reflections", _REFLECTIONS), by_dtype("qr", _PRODUCT, (None, _gradient))
 
 
+@castable
 @halves
 def qr(A: Any, mode: str = "reduced") -> QR:
     """A = Q R: the columns of Q are perpendicular to each other and of length 1, and R is an upper triangle.

@@ -24,6 +24,7 @@ from jt_edu.ops.dtype_rules import as_floats
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.reduce import min, sum
 from jt_edu.ops.transpose import matrix_transpose, moveaxis
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
@@ -72,6 +73,7 @@ OPS = {
 SMALL = {"solve": small_systems.solver("solve", _of_solve), "inv": small_systems.solver("inv", _of_inv)}
 
 
+@castable
 @halves
 def solve(A: Any, B: Any, *, left: bool = True) -> Var:
     """X with A X = B, for each matrix of a batch.
@@ -153,6 +155,7 @@ def _noted(name: str, x: Var, r: int) -> tuple[Var, Var]:
     return both[:, :n, n:], info.cast("int32")
 
 
+@castable
 @halves
 def inv(A: Any) -> Var:
     """The inverse: the matrix whose product with A is the identity. To solve equations, `solve` is more exact.
@@ -176,6 +179,7 @@ def _inverted(A: Any) -> Var:
     return _answer("inv", batch_of(a)[0], a.shape[-1]).reshape(a.shape)
 
 
+@castable
 @halves
 def inv_ex(A: Any, *, check_errors: bool = False) -> InvEx:
     """The same as `inv`, without an error: `info` is 0, or the number (from 1) of the first pivot that is 0.
@@ -195,6 +199,7 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> InvEx:
     return InvEx(answer.reshape(a.shape), info.reshape(a.shape[:-2]))
 
 
+@castable
 def tensorinv(A: Any, ind: int = 2) -> Var:
     """The inverse of a tensor that stands for a matrix: its first `ind` axes for the rows, the others for the columns.
 
@@ -213,6 +218,7 @@ def tensorinv(A: Any, ind: int = 2) -> Var:
     return inv(a.reshape(math.prod(rows), math.prod(columns))).reshape(*columns, *rows)
 
 
+@castable
 @same_words
 def tensorsolve(A: Any, B: Any, dims: Any = None) -> Var:
     """X with tensordot(A, X, X.ndim) = B: the first axes of A, which B has, are rows; the others, which X has, columns.

@@ -28,6 +28,7 @@ from jt_edu.linalg.spectral import quotient, skew
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.transpose import matrix_transpose
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var
 
 __all__ = ["svd", "svdvals"]
@@ -256,6 +257,7 @@ BIDIAGONAL = by_dtype("bidiagonal", RAISES + REFLECTIONS)
 GOLUB_KAHAN = by_dtype("golub_kahan", RAISES + ROTATIONS, (_of_svd, None))
 
 
+@castable
 @halves
 def svd(A: Any, full_matrices: bool = True) -> SVDResult:
     """Singular value decomposition.
@@ -291,6 +293,7 @@ def svd(A: Any, full_matrices: bool = True) -> SVDResult:
     return SVDResult(*(v.reshape(*lead, *v.shape[1:]) for v in (u, s, vh)))
 
 
+@castable
 @halves
 def svdvals(A: Any) -> Var:
     """Singular values, falling. Their gradient is finite, also where some are equal or 0.

@@ -21,6 +21,7 @@ from jt_edu.ops.create import eye
 from jt_edu.ops.diagonal import tril
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.transpose import flip, matrix_transpose
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["solve_triangular"]
@@ -59,6 +60,7 @@ def _gradient(out: Var, dout: Var, x: Var) -> Var:
 LOWER = by_dtype("solve_triangular", TEXT, (_gradient,))
 
 
+@castable
 @halves
 def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Var:
     """X with A X = B, where A is a triangle: nothing on the other side of its diagonal is read.

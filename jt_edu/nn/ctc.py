@@ -36,10 +36,12 @@ from jt_edu.ops.dtype_rules import checked, widened
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.softmax import REDUCTIONS, reduce_loss
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
 
+@castable
 def ctc_loss(
     log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
     zero_infinity: bool = False,

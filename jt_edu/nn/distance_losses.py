@@ -22,6 +22,7 @@ from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.reduce import norm, sum
 from jt_edu.ops.softmax import reduce_loss
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["CosineEmbeddingLoss", "CosineSimilarity", "PairwiseDistance", "TripletMarginLoss",
@@ -30,6 +31,7 @@ __all__ = ["CosineEmbeddingLoss", "CosineSimilarity", "PairwiseDistance", "Tripl
 Distance = Callable[[Any, Any], Var]
 
 
+@castable
 @same_words
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Var:
     """sum(x1 * x2) / (max(|x1|, eps) * max(|x2|, eps)) along an axis: 1 for the same direction, -1 for the opposite.
@@ -95,6 +97,7 @@ def _floats(name: str, *values: Any) -> list[Var]:
     return found
 
 
+@castable
 @same_words
 def cosine_embedding_loss(x1: Any, x2: Any, target: Any, margin: float = 0.0, reduction: str = "mean") -> Var:
     """1 - cos for pairs that belong together (target 1), max(0, cos - margin) for those that do not (target -1).
@@ -129,6 +132,7 @@ def _direction(v: Var) -> Var:
     return wide * (sum(wide * wide, -1, True) + 1e-12).apply(f.RSQRT)
 
 
+@castable
 def triplet_margin_loss(
     anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
     swap: bool = False, reduction: str = "mean",

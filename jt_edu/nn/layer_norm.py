@@ -22,6 +22,7 @@ from jt_edu.ops.compare import maximum
 from jt_edu.ops.create import ones, zeros
 from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.reduce import mean, norm
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
@@ -66,6 +67,7 @@ class LayerNorm(Module):
         return text + (", bias=False" if self.elementwise_affine and self.bias is None else "")
 
 
+@castable
 @template
 @same_words
 def layer_norm(
@@ -174,6 +176,7 @@ class GroupNorm(Module):
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
 
 
+@castable
 @template
 @same_words
 def group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Var:
@@ -237,6 +240,7 @@ class LocalResponseNorm(Module):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
+@castable
 @same_words
 def local_response_norm(x: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Var:
     """x / (k + alpha * mean of x * x over `size` neighbouring channels) ** beta.
@@ -261,6 +265,7 @@ def local_response_norm(x: Any, size: int, alpha: float = 1e-4, beta: float = 0.
     return (wide / (near.mean(2) * alpha + k) ** beta).cast(v.dtype)
 
 
+@castable
 @same_words
 def normalize(x: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Var:
     """x / max(|x|, eps), with the norm taken along an axis: vectors of length 1.

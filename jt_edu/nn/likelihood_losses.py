@@ -19,12 +19,14 @@ from jt_edu.ops.arguments import choice, number, same_words, whole, yes_or_no
 from jt_edu.ops.dtype_rules import checked, widened
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.softmax import cross_entropy_loss, nll_loss, reduce_loss
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["CrossEntropyLoss", "GaussianNLLLoss", "KLDivLoss", "NLLLoss", "PoissonNLLLoss", "gaussian_nll_loss",
            "kl_div", "poisson_nll_loss"]  # fmt: skip
 
 
+@castable
 @same_words
 def kl_div(output: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Var:
     """Kullback-Leibler divergence: the extra surprise of predicting a distribution with these log-probabilities.
@@ -61,6 +63,7 @@ def _times_its_log(y: Var) -> Var:
     return y * y.where_not(y == 0, 1).apply(f.LOG)
 
 
+@castable
 @same_words
 def poisson_nll_loss(
     output: Any, target: Any, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"

@@ -13,12 +13,14 @@ from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import same_words, whole, yes_or_no
 from jt_edu.ops.create import zeros
 from jt_edu.ops.view import flatten, unflatten
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["Bilinear", "Flatten", "Identity", "Linear", "Unflatten", "bilinear", "linear"]
 
 
+@castable
 @template
 @same_words
 def linear(x: Any, weight: Any, bias: Any = None) -> Var:
@@ -61,6 +63,7 @@ def _to_fit(x: tuple[int, ...], weight: tuple[int, ...]) -> str:
     return f"Linear({x[-1]}, {weight[0]})"
 
 
+@castable
 @same_words
 def bilinear(x1: Any, x2: Any, weight: Any, bias: Any = None) -> Var:
     """out[..., o] = sum over i and j of x1[..., i] * weight[o, i, j] * x2[..., j], plus bias[o].

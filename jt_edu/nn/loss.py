@@ -24,6 +24,7 @@ from jt_edu.ops.activation import logsigmoid
 from jt_edu.ops.arguments import choice, number, same_words
 from jt_edu.ops.dtype_rules import checked, widened
 from jt_edu.ops.softmax import REDUCTIONS, reduce_loss
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
@@ -34,6 +35,7 @@ FLOOR = math.exp(-100)  # logarithms are taken of no less than this
 TINY = 1e-12  # and have the slope of this below it
 
 
+@castable
 @template
 @same_words
 def mse_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
@@ -50,6 +52,7 @@ def mse_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     return reduce_loss(away * away, reduction)
 
 
+@castable
 @same_words
 def l1_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     """|output - target|, averaged (reduction="mean"), added up ("sum"), or one by one ("none").
@@ -64,6 +67,7 @@ def l1_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     return reduce_loss(_difference("l1_loss", output, target).apply(f.ABSOLUTE), reduction)
 
 
+@castable
 @same_words
 def smooth_l1_loss(output: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Var:
     """|d| - beta / 2 for d = output - target, but d**2 / (2 * beta) within beta of the target: no corner there.
@@ -91,6 +95,7 @@ def smooth_l1_loss(output: Any, target: Any, reduction: str = "mean", beta: floa
     return reduce_loss((far - corner / 2).where_not(far < corner, near * near * (0.5 / corner)), reduction)
 
 
+@castable
 @same_words
 def huber_loss(output: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Var:
     """d**2 / 2 for d = output - target, but delta * (|d| - delta / 2) further away, so that outliers pull no harder.
@@ -116,6 +121,7 @@ def huber_loss(output: Any, target: Any, reduction: str = "mean", delta: float =
     return reduce_loss(((far - corner / 2) * corner).where_not(far <= corner, near * near * 0.5), reduction)
 
 
+@castable(name="binary_cross_entropy")
 @same_words
 def bce_loss(output: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Var:
     """Binary cross entropy of probabilities: -(target * log(output) + (1 - target) * log(1 - output)).
@@ -150,6 +156,7 @@ def _log(p: Var) -> Var:
     return value.where_not(p < TINY, value.detach() + (p - p.detach()) * (1 / TINY))
 
 
+@castable
 @template
 @same_words
 def binary_cross_entropy_with_logits(

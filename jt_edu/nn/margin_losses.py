@@ -20,6 +20,7 @@ from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.index import gather
 from jt_edu.ops.reduce import any, mean, min, sum
 from jt_edu.ops.softmax import is_class, reduce_loss
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss",
@@ -27,6 +28,7 @@ __all__ = ["HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelMarginLoss", "M
            "multilabel_margin_loss", "multilabel_soft_margin_loss", "soft_margin_loss"]  # fmt: skip
 
 
+@castable
 @same_words
 def hinge_embedding_loss(output: Any, target: Any, margin: float = 1.0, reduction: str = "mean") -> Var:
     """The distance itself where target is 1, max(0, margin - distance) where it is -1.
@@ -49,6 +51,7 @@ def hinge_embedding_loss(output: Any, target: Any, margin: float = 1.0, reductio
     return reduce_loss(x.where_not(y == -1, 0) + clamp(apart - x, 0).where_not(y == 1, 0), reduction)
 
 
+@castable
 @same_words
 def soft_margin_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     """log(1 + exp(-target * output)): the score has the sign of the target, 1 or -1.
@@ -64,6 +67,7 @@ def soft_margin_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     return reduce_loss(-logsigmoid(y * x), reduction)
 
 
+@castable
 @same_words
 def margin_ranking_loss(x1: Any, x2: Any, target: Any, margin: float = 0.0, reduction: str = "mean") -> Var:
     """max(0, -target * (x1 - x2) + margin): x1 is larger where target is 1, x2 where it is -1.
@@ -86,6 +90,7 @@ def margin_ranking_loss(x1: Any, x2: Any, target: Any, margin: float = 0.0, redu
     return reduce_loss(clamp((b - a) * y.cast(a.dtype) + apart, 0), reduction)
 
 
+@castable
 @same_words
 def multi_margin_loss(
     output: Any, target: Any, p: float = 1, margin: float = 1.0, weight: Any = None, reduction: str = "mean"
@@ -141,6 +146,7 @@ def _scores(name: str, output: Any, target: Any, per_class: bool) -> tuple[Var, 
     return (x, y.cast(int64)) if x.ndim == 2 else (x.unsqueeze(0), y.cast(int64).unsqueeze(0))
 
 
+@castable
 @same_words
 def multilabel_margin_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     """sum over right and wrong classes of max(0, 1 - output[right] + output[wrong]), divided by the number of classes.
@@ -171,6 +177,7 @@ def multilabel_margin_loss(output: Any, target: Any, reduction: str = "mean") ->
     return reduce_loss(each.reshape(as_var(target).shape[:-1]), reduction)
 
 
+@castable
 @same_words
 def multilabel_soft_margin_loss(output: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Var:
     """Binary cross entropy of each class, averaged over the last axis: several classes may be right.

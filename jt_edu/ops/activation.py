@@ -4,9 +4,9 @@
     smooth     elu celu selu softplus logsigmoid silu mish gelu softsign tanhshrink
     gated      prelu, rrelu and glu, which need a slope that is learned or drawn, or a gate (gated_activation.py)
 
-Each fuses with what stands around it, and takes nan to nan. Those of many networks are one row of the table, with a
-gradient of their own; the others are arithmetic on Vars. At a kink the gradient is PyTorch's. A side that would
-overflow is computed from a number that was cut off before: a gradient of 0 times inf would be nan.
+Each fuses with what is around it, and takes nan to nan. Those of many networks are a row of the table, with a gradient
+of their own; the others are arithmetic on Vars. At a kink the gradient is PyTorch's. A side that would overflow is
+computed from a number that was cut off before: a gradient of 0 times inf would be nan.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from jt_edu.ops.arguments import choice, in_place, number, one_of, same_words
 from jt_edu.ops.dtype_rules import floats
 from jt_edu.ops.special import BELL, NDTR
 from jt_edu.ops.trigonometry import TANH
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
@@ -278,6 +279,7 @@ def selu(x: Any) -> Var:
 
 
 @method
+@castable
 @template
 @same_words
 def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Var:
@@ -350,6 +352,7 @@ def mish(x: Any) -> Var:
 
 
 @method
+@castable
 @template
 @same_words
 def gelu(x: Any, approximate: str = "none") -> Var:
@@ -363,8 +366,7 @@ def gelu(x: Any, approximate: str = "none") -> Var:
     """
     v = as_var(x)
     if choice("gelu", "approximate", approximate, ("none", "tanh")) == "tanh":
-        inner = (v + v * v * v * 0.044715) * math.sqrt(2 / math.pi)
-        return v * (inner.apply(TANH) + 1) * 0.5
+        return v * (((v + v * v * v * 0.044715) * math.sqrt(2 / math.pi)).apply(TANH) + 1) * 0.5
     return v.apply(GELU)
 
 
@@ -392,9 +394,7 @@ def tanhshrink(x: Any) -> Var:
         >>> tanhshrink(array([0.0, 100.0])).numpy()
         array([ 0., 99.], dtype=float32)
     """
-    v = floats(x)
-    return v - v.apply(TANH)
+    return (v := floats(x)) - v.apply(TANH)
 
 
-swish = silu
-method(silu, "swish")
+swish = method(silu, "swish")

@@ -22,6 +22,7 @@ from jt_edu.ops.dtype_rules import as_floats, widened
 from jt_edu.ops.pool import extremum, images, reduce_taps, start_of
 from jt_edu.ops.sliding_window import each_way
 from jt_edu.ops.view import view
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
@@ -59,6 +60,7 @@ def adaptive_avg_pool2d(x: Any, output_size: Any) -> Var:
     return _mean(x, 2, output_size)
 
 
+@castable
 @same_words
 def adaptive_avg_pool3d(x: Any, output_size: Any) -> Var:
     """Means of windows that cover a volume; see `adaptive_avg_pool2d`.
@@ -97,6 +99,7 @@ def adaptive_max_pool2d(x: Any, output_size: Any, return_indices: bool = False) 
     return _maximum(x, 2, output_size, return_indices)
 
 
+@castable
 @same_words
 def adaptive_max_pool3d(x: Any, output_size: Any, return_indices: bool = False) -> Any:
     """Largest numbers of windows that cover a volume; see `adaptive_max_pool2d`.

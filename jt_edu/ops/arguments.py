@@ -22,12 +22,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from jt_edu.base.context import current
 from jt_edu.base.did_you_mean import nearest
 from jt_edu.base.dtypes import PYTHON, plain
 from jt_edu.base.errors import ArgumentError, RangeError
 from jt_edu.ir.builders import short
 from jt_edu.ir.meta_ops import Elementwise
 from jt_edu.ops.temporaries import into
+from jt_edu.variable.autocast import asks_itself, castable
 from jt_edu.variable.torch_keywords import shown
 from jt_edu.variable.var import Var, as_var, method
 
@@ -224,12 +226,15 @@ def same_words(function: Function) -> Function:
 
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:
+        if call.casts and (region := current().threads.now.autocast) is not None:  # type: ignore[attr-defined]
+            return region.run(call.casts, call, args, named)  # type: ignore[attr-defined]
         if named and not meant.keys().isdisjoint(named):
             named = _translated(who, by_place[: len(args)], args, named, meant)
         if named and not parameters.keys() >= named.keys():
             must_fit(who, signature, *args, **named)
         return function(*args, **named)
 
+    asks_itself(call)
     return shown(call, function, {w: name for w, name in meant.items() if w in SHOWN or TORCHS.get(name) == w})
 
 
@@ -331,8 +336,9 @@ RULES = {  # how dtypes meet, in words, for the rules of ir/scalar_ops.py
 
 
 def function(
-    home: str, op: Elementwise, what: str, example: str, answer: str, *aliases: str, name: str = ""
-) -> Callable[..., Var]:
+    home: str, op: Elementwise, what: str, example: str, answer: str, *aliases: str, name: str = "",
+    casts: bool = False,
+) -> Callable[..., Var]:  # fmt: skip
     """A row of the table as a function and a method, under its own name and others.
 
     Args:
@@ -343,10 +349,13 @@ def function(
         answer: what that is.
         aliases: other names of the method.
         name: of the function, where it is not that of the row.
+        casts: whether it is `castable`.
     """
     words = ("x", "y") if "{1}" in op.body else ("x",)
 
     def made(*args: Any, **named: Any) -> Var:
+        if casts and (region := current().threads.now.autocast) is not None:
+            return region.run(made.casts, made, args, named)  # type: ignore[attr-defined,no-any-return]
         if not named and len(args) == len(words) and isinstance(args[0], Var):  # the usual case takes no further call
             return args[0].apply(op, *args[1:])
         out = named.pop("out", None)
@@ -364,7 +373,8 @@ def function(
     )
     for alias in aliases:
         method(made, alias)
-    return method(made)
+    asks_itself(made)
+    return method(castable(made) if casts else made)
 
 
 def _bound(function: str, words: Sequence[str], args: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from jt_edu.ir import scalar_ops as f
 from jt_edu.ops.arguments import beside, function, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.trigonometry import COS, SIN
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var, method
 
 __all__ = ["abs", "absolute", "angle", "arg", "complex", "conj", "conj_physical", "conjugate", "imag", "polar", "real",
@@ -106,6 +107,7 @@ def complex(real: Any, imag: Any) -> Var:
     return beside(real, imag).apply(f.COMPLEX, imag)
 
 
+@castable
 def polar(abs: Any, angle: Any) -> Var:
     """The complex number of this magnitude and angle: abs * (cos(angle) + 1j * sin(angle)).
 
@@ -141,6 +143,7 @@ def view_as_real(x: Any) -> Var:
 
 
 @method
+@castable
 def view_as_complex(x: Any) -> Var:
     """Pairs of real numbers on the last axis as complex ones: (..., 2) -> (...).
 

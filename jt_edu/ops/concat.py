@@ -21,6 +21,7 @@ from jt_edu.ops.concat_copy import slabs
 from jt_edu.ops.create import index
 from jt_edu.ops.pad import pad
 from jt_edu.ops.view import atleast_1d, atleast_2d, atleast_3d, listed, reshape, unsqueeze, view
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
@@ -29,6 +30,7 @@ __all__ = ["append", "block_diag", "cat", "column_stack", "concat", "concatenate
 CHOICES = 8  # arrays up to which a choice is cheaper than copying: it fuses with what makes them
 
 
+@castable(name="cat")
 @same_words
 def concat(vars: Sequence[Any], dim: Any = 0) -> Var:
     """Arrays behind each other along axis `dim` (0 by default). An empty one of one axis fits beside any others.
@@ -107,6 +109,7 @@ def _slid(rank: int, axis: int, start: int) -> tuple[Index, ...]:
     return tuple(counter(k) - size(start) if k == axis and start else counter(k) for k in range(rank))
 
 
+@castable
 @same_words
 def stack(vars: Sequence[Any], dim: Any = 0) -> Var:
     """Arrays of equal shape along a new axis, which is number `dim` of the result (0 by default).

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
-from jt_edu.base.dtypes import DType, contracted, promote
+from jt_edu.base.dtypes import DType, contracted, float32, promote
 from jt_edu.base.errors import ShapeError
 from jt_edu.ir import scalar_ops as f
 from jt_edu.ir.index_expr import as_index, counter
@@ -55,6 +55,8 @@ def contract(
     if dtype is None:
         met = promote(x.dtype, y.dtype)
         dtype = met if met.is_float or set(out).issuperset((*left, *right)) else contracted(met)
+    if dtype.is_half:  # BLAS multiplies float32; rounded once, at the end
+        return contract(name, x.cast(dtype).cast(float32), left, y.cast(dtype).cast(float32), right, out).cast(dtype)
     arrays, letters = [x.cast(dtype), y.cast(dtype)], (tuple(left), tuple(right))
     plan = _plan(name, arrays[0].shape, letters[0], arrays[1].shape, letters[1], out, _known_to_blas(dtype))
     if isinstance(plan, _Alone):

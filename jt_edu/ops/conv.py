@@ -32,6 +32,7 @@ from jt_edu.ops.concat import stack
 from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.per_channel import per_channel
 from jt_edu.ops.sliding_window import Numbers, Pairs, borders, each_way, places, window
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
@@ -87,6 +88,7 @@ def conv3d(
     return convolution(3, x, weight, bias, stride, padding, dilation, groups)
 
 
+@castable(name="conv{ways}d")
 @template
 def convolution(
     ways: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: Any

@@ -20,6 +20,7 @@ from jt_edu.ir.node import Node, Shape
 from jt_edu.ops.arguments import same_words
 from jt_edu.ops.conv import add_bias, by_floats, check_groups, check_ranks
 from jt_edu.ops.sliding_window import Numbers, check_room, each_way, window
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["conv_transpose", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
@@ -85,6 +86,7 @@ def conv_transpose3d(
 conv_transpose = conv_transpose2d
 
 
+@castable(name="conv_transpose{ways}d")
 def transposed(
     ways: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: Any,
     dilation: Any,

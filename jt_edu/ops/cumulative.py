@@ -27,6 +27,7 @@ from jt_edu.ops.nanreduce import without_nan
 from jt_edu.ops.pad import pad
 from jt_edu.ops.row_view import as_rows, from_rows, one_axis, picked, ranked
 from jt_edu.ops.transpose import flip
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
@@ -138,6 +139,7 @@ def _shrunk(x: Var, out: Var) -> Var:
 
 
 @method
+@castable
 @template
 @same_words
 def cumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
@@ -155,6 +157,7 @@ def cumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
 
 
 @method
+@castable
 @template
 @same_words
 def cumprod(x: Any, dim: Any = None, dtype: Any = None) -> Var:

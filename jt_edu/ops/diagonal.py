@@ -22,6 +22,7 @@ from jt_edu.ops.nonzero import nonzero
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.transpose import permute
 from jt_edu.ops.view import reshape, view
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.torch_keywords import makes
 from jt_edu.variable.var import Var, as_var, method
@@ -116,6 +117,7 @@ def diagflat(x: Any, offset: int = 0) -> Var:
 
 
 @method
+@castable
 @same_words
 def trace(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Var:
     """Sum of the diagonal of two axes.

@@ -8,9 +8,11 @@ from jt_edu.base.errors import DtypeError, ShapeError
 from jt_edu.ops.arguments import number
 from jt_edu.ops.dtype_rules import as_floats
 from jt_edu.ops.reduce import norm, sum
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var
 
 
+@castable
 def cdist(x: Any, y: Any, p: float = 2.0) -> Var:
     """Distance of every row of x from every row of y.
 

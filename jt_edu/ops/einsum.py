@@ -27,6 +27,7 @@ from jt_edu.ops.contraction import LAID, Letters, contract
 from jt_edu.ops.reduce import reduced
 from jt_edu.ops.transpose import permute
 from jt_edu.ops.view import view
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
@@ -34,6 +35,7 @@ DOTS = "..."
 Term = tuple[Var, Letters]
 
 
+@castable
 @template
 def einsum(subscripts: Any, *operands: Any) -> Var:
     """Sum of products over the letters that the result lacks.

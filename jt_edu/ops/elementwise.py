@@ -12,6 +12,7 @@ import math
 from functools import partial
 from typing import Any
 
+from jt_edu.base.context import current
 from jt_edu.base.dtypes import bool_, complex128, float64, plain, promote
 from jt_edu.base.errors import ArgumentError, DtypeError
 from jt_edu.ir import scalar_ops as f
@@ -20,6 +21,7 @@ from jt_edu.ir.meta_ops import Elementwise
 from jt_edu.ops.arguments import beside, choice, factor, function, number, one_of, same_words
 from jt_edu.ops.dtype_rules import real_floats
 from jt_edu.ops.temporaries import into
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
@@ -37,12 +39,12 @@ CLAMP_MAX = Elementwise("clamp_max", "minimum({0}, {1})", "ordered", (lambda o, 
 
 _function = partial(function, __name__)
 
-exp = _function(f.EXP, "e to the power of x.", "exp(array(0.0)).item()", "1.0")
-expm1 = _function(f.EXPM1, "exp(x) - 1, accurate near 0.", "expm1(array(0.0)).item()", "0.0")
-log = _function(f.LOG, "Natural logarithm; log(0) is -inf, and nan below.", "log(array(1.0)).item()", "0.0")
+exp = _function(f.EXP, "e to the power of x.", "exp(array(0.0)).item()", "1.0", casts=True)
+expm1 = _function(f.EXPM1, "exp(x) - 1, accurate near 0.", "expm1(array(0.0)).item()", "0.0", casts=True)
+log = _function(f.LOG, "Natural logarithm; log(0) is -inf, and nan below.", "log(array(1.0)).item()", "0.0", casts=True)
 log1p = _function(f.LOG1P, "log(1 + x), accurate near 0.", "log1p(array(0.0)).item()", "0.0")
 exp2 = _function(f.EXP2, "2 to the power of x.", "exp2(array(3.0)).item()", "8.0")
-log10 = _function(f.LOG10, "Logarithm to base 10.", "log10(array(100.0)).item()", "2.0")
+log10 = _function(f.LOG10, "Logarithm to base 10.", "log10(array(100.0)).item()", "2.0", casts=True)
 logaddexp = _function(
     f.LOGADDEXP, "log(exp(x) + exp(y)), without overflow.", "logaddexp(array(1000.0), -1000.0).item()", "1000.0"
 )
@@ -50,9 +52,9 @@ logaddexp2 = _function(
     f.LOGADDEXP2, "log2(2**x + 2**y), without overflow.", "logaddexp2(array(3.0), 3.0).item()", "4.0"
 )
 cbrt = _function(f.CBRT, "Cube root, also of negative numbers.", "cbrt(array(-8.0)).item()", "-2.0")
-log2 = _function(f.LOG2, "Logarithm to base 2.", "log2(array(8.0)).item()", "3.0")
+log2 = _function(f.LOG2, "Logarithm to base 2.", "log2(array(8.0)).item()", "3.0", casts=True)
 sqrt = _function(f.SQRT, "Square root.", "sqrt(array(9.0)).item()", "3.0")
-rsqrt = _function(f.RSQRT, "1 / sqrt(x).", "rsqrt(array(4.0)).item()", "0.5")
+rsqrt = _function(f.RSQRT, "1 / sqrt(x).", "rsqrt(array(4.0)).item()", "0.5", casts=True)
 sigmoid = _function(f.SIGMOID, "1 / (1 + exp(-x)).", "sigmoid(array(0.0)).item()", "0.5")
 multiply = _function(f.MULTIPLY, "x * y.", "multiply(array(3), 2).item()", "6", "mul")
 
@@ -120,6 +122,7 @@ def divide(x: Any, y: Any, *, rounding_mode: str | None = None) -> Var:
 
 
 @method
+@castable(name="pow")
 @same_words
 def power(x: Any, y: Any) -> Var:
     """x ** y; squares are written as products, and powers of 1/2 as roots.
@@ -131,8 +134,22 @@ def power(x: Any, y: Any) -> Var:
         >>> power(array(2.0), 3).item()
         8.0
     """
-    raised: Var = beside(x, y) ** y
-    return raised
+    return _raised(beside(x, y), y)
+
+
+def _raised(x: Var, y: Any) -> Var:
+    """x ** y."""
+    if (region := current().threads.now.autocast) is not None:
+        return region.run("pow", _raised, (x, y), {})  # type: ignore[no-any-return]
+    other = plain(y)
+    if type(other) in (int, float) and x.dtype.is_float and other in (0.5, 1, 2):
+        return x * x if other == 2 else x.apply(f.SQRT) if other == 0.5 else x.apply(f.MULTIPLY, 1)
+    if isinstance(other, int) and other < 0 and not x.dtype.is_float:
+        raise DtypeError("a whole number to a negative power is a fraction", f"{x.dtype} ** {other}", "x.float() ** k")
+    return x.apply(f.POWER, other)
+
+
+method(_raised, "__pow__"), method(lambda x, y: _raised(x.beside(y), x), "__rpow__")
 
 
 @method
@@ -161,6 +178,7 @@ def square(x: Any) -> Var:
 
 
 @method
+@castable
 def reciprocal(x: Any) -> Var:
     """1 / x; of whole numbers it is a float64, where NumPy would round it down.
 

@@ -12,12 +12,14 @@ from jt_edu.ir import scalar_ops as f
 from jt_edu.ops.activation import leaky_relu
 from jt_edu.ops.arguments import axis_of, in_place, number, same_words, yes_or_no
 from jt_edu.ops.dtype_rules import floats
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.random import random
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
 
 @method
+@castable
 @template
 @same_words
 def prelu(x: Any, weight: Any) -> Var:

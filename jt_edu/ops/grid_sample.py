@@ -18,12 +18,14 @@ from jt_edu.ops.create import zeros
 from jt_edu.ops.interpolate import TAPS, blend, counts_along, taps_before, weigh
 from jt_edu.ops.rounding import floor, round
 from jt_edu.ops.sliding_window import each_way
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var
 
 KINDS = {"bilinear": "linear", "nearest": "nearest", "bicubic": "cubic"}
 OUTSIDE = ("zeros", "border", "reflection")
 
 
+@castable
 @same_words
 def grid_sample(
     x: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = False

@@ -37,6 +37,7 @@ from jt_edu.ops.matmul import matmul
 from jt_edu.ops.reduce import reduced
 from jt_edu.ops.rounding import floor
 from jt_edu.ops.sliding_window import each_way
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
@@ -46,6 +47,7 @@ AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
 SHARPNESS = -0.75  # of the cubic, as in PyTorch and OpenCV
 
 
+@castable
 @template
 @same_words
 def interpolate(

@@ -23,6 +23,7 @@ from jt_edu.ops.contraction import contract
 from jt_edu.ops.create import eye
 from jt_edu.ops.products import outer
 from jt_edu.ops.view import apart, listed
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
@@ -31,6 +32,7 @@ __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "chain_matmul",
 
 
 @method
+@castable
 @template
 def matmul(x: Any, y: Any) -> Var:
     """Matrix product: out[..., i, j] = sum over k of x[..., i, k] * y[..., k, j]; NumPy's rules for stacks and vectors.
@@ -89,6 +91,7 @@ method(lambda x, y: x.become(matmul(x, y)), "__imatmul__")
 
 
 @method
+@castable
 def mm(x: Any, y: Any) -> Var:
     """The product of exactly two matrices, (i, k) and (k, j).
 
@@ -108,6 +111,7 @@ def _ranks(name: str, sentence: str, *operands: tuple[Any, int]) -> list[Var]:
 
 
 @method
+@castable
 def mv(x: Any, y: Any) -> Var:
     """A matrix (i, k) times a vector (k,).
 
@@ -119,6 +123,7 @@ def mv(x: Any, y: Any) -> Var:
 
 
 @method
+@castable
 @template
 def bmm(x: Any, y: Any) -> Var:
     """Matrix products of two stacks of equal length: (b, i, k) and (b, k, j) give (b, i, j).
@@ -134,6 +139,7 @@ def bmm(x: Any, y: Any) -> Var:
 
 
 @method
+@castable
 def addmm(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
     """beta * start + alpha * (x @ y), for matrices.
 
@@ -158,6 +164,7 @@ def _added(name: str, start: Any, product: Var, beta: Any, alpha: Any) -> Var:
 
 
 @method
+@castable
 def addmv(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
     """beta * start + alpha * (x @ y), for a matrix x and a vector y.
 
@@ -169,6 +176,7 @@ def addmv(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
 
 
 @method
+@castable
 def addr(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
     """beta * start + alpha * outer(x, y), for vectors.
 
@@ -182,6 +190,7 @@ def addr(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
 
 
 @method
+@castable
 def baddbmm(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
     """beta * start + alpha * (x @ y), for stacks of matrices.
 
@@ -193,6 +202,7 @@ def baddbmm(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var
 
 
 @method
+@castable
 def addbmm(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
     """beta * start + alpha * (the sum of all products x[b] @ y[b]), for stacks of matrices.
 

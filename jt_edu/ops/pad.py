@@ -20,6 +20,7 @@ from jt_edu.ir.meta_ops import reindex
 from jt_edu.ops.arguments import choice, same_words, whole
 from jt_edu.ops.sliding_window import check_room
 from jt_edu.ops.view import view
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
@@ -27,6 +28,7 @@ Pairs = list[tuple[int, int]]
 
 
 @method
+@castable(name="pad_{mode}")
 @template
 @same_words
 def pad(x: Any, widths: Any, mode: str = "constant", value: float = 0) -> Var:

@@ -25,6 +25,7 @@ from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.reduce import reduce_op, reduced
 from jt_edu.ops.sliding_window import each_way, window
 from jt_edu.ops.view import view
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
@@ -133,6 +134,7 @@ def start_of(name: str, reducer: str, x: Var) -> float:
     return REDUCERS[reducer].start(x.dtype)
 
 
+@castable(name="{op}_pool{dims}d")
 @template
 def pool(
     x: Any, dims: int, kernel_size: Any, stride: Any = None, padding: Any = 0, op: str = "maximum",

@@ -22,6 +22,7 @@ from jt_edu.ops.contraction import contract
 from jt_edu.ops.einsum import einsum
 from jt_edu.ops.reduce import reduced
 from jt_edu.ops.view import view
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
@@ -29,6 +30,7 @@ __all__ = ["cross", "dot", "inner", "kron", "outer", "tensordot", "trilinear", "
 
 
 @method
+@castable
 def dot(x: Any, y: Any) -> Var:
     """Sum over the last axis of x and the second-last axis of y (or its only one); a number multiplies everything.
 
@@ -71,6 +73,7 @@ def vdot(x: Any, y: Any) -> Var:
 
 
 @method
+@castable(name="linalg_vecdot")
 @same_words
 def vecdot(x: Any, y: Any, dim: int = -1) -> Var:
     """Scalar products along one axis: sum of conj(x) * y, after broadcasting.
@@ -105,6 +108,7 @@ def outer(x: Any, y: Any) -> Var:
     return a.reshape(-1, 1) * b.reshape(1, -1)
 
 
+@castable
 @same_words
 def tensordot(x: Any, y: Any, axes: Any = 2) -> Var:
     """Sum of products over pairs of axes; the axes that are left of x come first, then those of y.

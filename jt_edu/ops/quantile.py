@@ -26,6 +26,7 @@ from jt_edu.ops.elementwise import lerp
 from jt_edu.ops.reduce import position, sum
 from jt_edu.ops.row_view import Ranked, as_rows, one_axis, one_each, picked, ranked
 from jt_edu.ops.sort import sorted_positions
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var, method
 
 __all__ = ["median", "mode", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
@@ -109,6 +110,7 @@ def _count(rows: Var) -> Var:
 
 
 @method
+@castable
 @same_words
 def quantile(
     x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", *, method: Any = None
@@ -151,10 +153,10 @@ def _variant(name: str, what: str, example: str, answer: str, whole: int = 1, sk
     return method(same_words(made))
 
 
-nanquantile = _variant(
+nanquantile = castable(_variant(
     "nanquantile", "The quantile of what is not nan; nan if all is.",
     "nanquantile(array([1.0, math.nan, 3.0]), 0.5).item()", "2.0", skip=True,
-)  # fmt: skip
+))  # fmt: skip
 percentile = _variant(
     "percentile", "The quantile of q percent.", "percentile(array([1.0, 2.0, 3.0]), 50).item()", "2.0", whole=100
 )

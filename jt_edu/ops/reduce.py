@@ -24,6 +24,7 @@ from jt_edu.ir.scalar_ops import unary
 from jt_edu.ops.arguments import axes_of, axis_of, choice, listed_axes, number, same_words, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.dtype_rules import as_floats, check_order, widened
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
@@ -47,6 +48,7 @@ def reduced(x: Var, name: str, reducer: str, dims: Any, keepdims: bool) -> Var:
 
 
 @method
+@castable
 @same_words
 def sum(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
     """Sum over axes: out = x1 + x2 + ...; accumulated in float64, so that many small numbers add up.
@@ -66,6 +68,7 @@ def sum(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Va
 
 
 @method
+@castable
 @template
 @same_words
 def prod(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
@@ -81,6 +84,7 @@ def prod(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> V
 
 
 @method
+@castable
 @template
 @same_words
 def mean(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
@@ -182,6 +186,7 @@ def all(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
 
 
 @method
+@castable
 @template
 @same_words
 def var(
@@ -226,6 +231,7 @@ def pick_correction(name: str, unbiased: bool, correction: Any, ddof: Any) -> fl
 
 
 @method
+@castable
 @template
 @same_words
 def std(
@@ -295,6 +301,7 @@ def first_where(here: Var, axis: int, keep: bool) -> Var:
 
 
 @method
+@castable
 @template
 @same_words
 def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, *, ord: Any = None) -> Var:  # noqa: A002 - NumPy's word

@@ -23,6 +23,7 @@ from jt_edu.ops.index import added, getitem, index_select, replaced
 from jt_edu.ops.nonzero import flatnonzero, positions, within
 from jt_edu.ops.transpose import moveaxis
 from jt_edu.ops.view import lone, reshape
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var, method
 
 __all__ = ["compress", "delete", "diagonal_scatter", "index_add", "index_copy", "index_fill", "index_put", "insert",
@@ -121,6 +122,7 @@ def index_add(x: Any, dim: int, index: Any, source: Any, alpha: float = 1) -> Va
 
 
 @method
+@castable
 @lone
 @same_words
 def index_copy(x: Any, dim: int, index: Any, source: Any) -> Var:

@@ -16,6 +16,7 @@ from jt_edu.ops.arguments import axes_of, axis_of, choice, number, same_words, w
 from jt_edu.ops.create import index
 from jt_edu.ops.dtype_rules import as_floats, check_order, checked, widened
 from jt_edu.ops.reduce import count_of, max, mean, reduce_op, reduced, sum
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
@@ -52,6 +53,7 @@ def logsumexp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
 
 
 @method
+@castable
 @template
 @same_words
 def softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
@@ -83,6 +85,7 @@ def _shifted(x: Any, dim: int, name: str, dtype: Any) -> tuple[Var, tuple[int, .
 
 
 @method
+@castable
 @same_words
 def softmin(x: Any, dim: int = -1, dtype: Any = None) -> Var:
     """softmax(-x): the smallest number gets the largest share; the arguments are those of `softmax`.
@@ -95,6 +98,7 @@ def softmin(x: Any, dim: int = -1, dtype: Any = None) -> Var:
 
 
 @method
+@castable
 @template
 @same_words
 def log_softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
@@ -109,6 +113,7 @@ def log_softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
     return (wide - reduced(wide.apply(f.EXP), "sum", "add", axes, True).apply(f.LOG)).cast(shifted.dtype)
 
 
+@castable
 @template
 @same_words
 def nll_loss(
@@ -186,6 +191,7 @@ def _by_class(weight: Any, scores: Var) -> Var:
     return weights.cast(scores.dtype).reshape((1, -1) + (1,) * (scores.ndim - 2))
 
 
+@castable
 @template
 @same_words
 def cross_entropy_loss(

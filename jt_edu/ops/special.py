@@ -75,7 +75,7 @@ erf = _function(
 )
 erfc = _function(ERFC, "1 - erf(x), exact also where that is nearly 0.", "erfc(array(0.0)).item()", "1.0")
 erfcx = _function(ERFCX, "exp(x**2) * erfc(x).", "erfcx(array(0.0)).item()", "1.0")
-erfinv = _function(f.ERFINV, "The x whose erf is given.", "erfinv(array(0.0)).item()", "0.0")
+erfinv = _function(f.ERFINV, "The x whose erf is given.", "erfinv(array(0.0)).item()", "0.0", casts=True)
 gamma = _function(GAMMA, "(x - 1)!, also between whole numbers.", "gamma(array(5.0)).item()", "24.0")
 lgamma = _function(LGAMMA, "log |gamma(x)|.", "lgamma(array(1.0)).item()", "0.0", "gammaln")
 digamma = _function(DIGAMMA, "The derivative of lgamma.", "digamma(array(1.0)).item()", "-0.5772156715393066", "psi")

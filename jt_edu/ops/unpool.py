@@ -19,6 +19,7 @@ from jt_edu.ops.dtype_rules import checked
 from jt_edu.ops.index import scatter
 from jt_edu.ops.pool import images
 from jt_edu.ops.sliding_window import each_way
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var
 
 
@@ -36,6 +37,7 @@ def max_unpool1d(
     return _unpool(x, indices, 1, kernel_size, stride, padding, output_size)
 
 
+@castable
 @same_words
 def max_unpool2d(
     x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
@@ -62,6 +64,7 @@ def max_unpool2d(
     return _unpool(x, indices, 2, kernel_size, stride, padding, output_size)
 
 
+@castable
 @same_words
 def max_unpool3d(
     x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None

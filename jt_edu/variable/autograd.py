@@ -26,6 +26,7 @@ from jt_edu.ir.meta_ops import Elementwise, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, age, behind, history, reached
 from jt_edu.ir.scalar_ops import PICKED
 from jt_edu.variable.gradient_errors import check_loss, missing
+from jt_edu.variable.halves_kept import cast_again
 
 if TYPE_CHECKING:
     from jt_edu.ir.meta_ops import Op, Rule
@@ -65,7 +66,7 @@ def gradients(
     grads: dict[Node, Var] = {}
     chosen: dict[Node, Any] = {}  # where a gradient may be other than 0, a Var of bools; None: anywhere
     moment = current().threads.now
-    outer, moment.twin = moment.twin, loss.node
+    outer, moment.twin, moment.autocast = (moment.twin, moment.autocast), loss.node, None
     try:
         if loss.node in reach:
             grads[loss.node] = loss.ones_like() if seed is None else seed
@@ -74,7 +75,7 @@ def gradients(
                 moment.twin = node  # a gradient belongs to the line, and to the module, that it is the gradient of
                 hand_on(node, grads, chosen, reach, wrap)
     finally:
-        moment.twin = outer
+        moment.twin, moment.autocast = outer
     for t in targets:
         if t.node not in grads and not allow_unused:
             grads[t.node] = missing(t, loss)
@@ -92,7 +93,7 @@ def hand_on(
     if node.tape is not None:
         parts = [(i, part, None) for i, part in _tape_gradients(node, grads, wrap)]
     else:
-        out, inputs = wrap(node), [wrap(i) for i in node.inputs]
+        out, inputs = wrap(node), [wrap(cast_again(i)) for i in node.inputs]
         parts = [
             (i, *_by_rule(node.op, k, rule, where, out, dout, inputs))
             for k, (i, rule) in enumerate(zip(node.inputs, node.op.gradients, strict=False))

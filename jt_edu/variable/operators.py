@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from jt_edu.base.dtypes import DType, contracted, int64, plain
+from jt_edu.base.dtypes import DType, contracted, int64
 from jt_edu.base.errors import ArgumentError, DtypeError
 from jt_edu.ir import scalar_ops as f
 from jt_edu.ir.builders import cast, check_shape, filled, inverse, source
@@ -75,6 +75,8 @@ class Arithmetic:
         def beside(self, value: Any) -> Var:
             """A number or an array as a Var that stands beside this one."""
 
+        def __pow__(self, other: Any) -> Var: ...
+
     @property
     def shape(self) -> Shape:
         """Lengths of the axes."""
@@ -127,24 +129,6 @@ class Arithmetic:
 
     def __invert__(self) -> Var:
         return self.apply(f.INVERT)
-
-    def __pow__(self, other: Any) -> Var:
-        other = plain(other)
-        if type(other) in (int, float) and self.dtype.is_float:
-            if other == 2:
-                return self * self
-            if other == 1:
-                return self.apply(f.MULTIPLY, 1)
-            if other == 0.5:
-                return self.apply(f.SQRT)
-        if isinstance(other, int) and other < 0 and not self.dtype.is_float:
-            raise DtypeError(
-                "a whole number to a negative power is a fraction", f"{self.dtype} ** {other}", "x.float() ** k"
-            )
-        return self.apply(f.POWER, other)
-
-    def __rpow__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.POWER, self)
 
     def __ipow__(self, other: Any) -> Self:
         return self.become(self**other)  # type: ignore[return-value]

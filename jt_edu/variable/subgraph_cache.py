@@ -90,10 +90,7 @@ def template(function: Function) -> Function:
     """Copy what `function` built for the same kinds of arguments before; its graph may depend on nothing else.
 
     Example:
-        >>> @template
-        ... def half(x):
-        ...     print("built")
-        ...     return x / 2
+        >>> half = template(lambda x: print("built") or x / 2)
         >>> half(Var([2.0])).item(), half(Var([4.0])).item()
         built
         (1.0, 2.0)
@@ -104,10 +101,13 @@ def template(function: Function) -> Function:
     def call(*args: Any, **named: Any) -> Any:
         context = current()
         moment = context.threads.now
+        region = moment.autocast
+        if region is not None and call.casts:  # type: ignore[attr-defined]
+            return region.run(call.casts, call, args, named)  # type: ignore[attr-defined]
         if moment.capture is not None or not context.flags.lazy_execution:
             return function(*args, **named)
         inputs: list[Node] = []
-        kinds: list[Any] = [moment.no_grad, *named]
+        kinds: list[Any] = [moment.no_grad, region and region.key, *named]
         _add_kinds(kinds, (*args, *named.values()) if named else args, inputs)
         kind = tuple(kinds)
         try:
@@ -118,14 +118,20 @@ def template(function: Function) -> Function:
             return function(*args, **named)
         if found is not NEW:
             return _copied(found, inputs, context)
-        begin = next(context.ids)
+        begin, decided = next(context.ids), region and region.decided
         answer = function(*args, **named)
-        if len(known) >= KINDS:
-            known.clear()
-        known[kind] = _written_down(answer, inputs, begin)
+        cast = region is not None and region.decided != decided  # that is told, and kept, each time
+        _remember(known, kind, NEVER if cast else _written_down(answer, inputs, begin))
         return answer
 
+    call.casts, call.asks = "", call  # type: ignore[attr-defined]  # as asks_itself() in autocast.py
     return call  # type: ignore[return-value]
+
+
+def _remember(known: dict[Any, Any], kind: Any, found: Any) -> None:
+    if len(known) >= KINDS:
+        known.clear()
+    known[kind] = found
 
 
 def _add_kinds(kinds: list[Any], arguments: Collection[Any], inputs: list[Node]) -> None:

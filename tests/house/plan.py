@@ -36,6 +36,7 @@ CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/dec
 NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
     "backends.conv", "backends.convolve", "backends.epilogues", "codegen.emit_epilogue", "fusion.epilogue",
+    "fusion.halves", "variable.autocast", "variable.halves_kept",  # mixed precision (decision 089)
     "ir.conv_pattern", "runtime.conv_step", "runtime.determinism",  # decisions 046 and 048
     "backends.matmul", "runtime.matmul_step",  # the same for products of matrices
     "codegen.prefetch",  # when memory is asked for: no answer depends on it (decision 060)

@@ -1,0 +1,244 @@
+"""Autocast: in which dtype does a function compute, inside a region that lets a table decide?
+
+    with jt.amp.autocast(dtype="bfloat16"):      a Region, at the Moment of this thread
+        h = conv2d(x, w)                         castable, and in the list `lower`: x and w become bfloat16 first
+        loss = mse_loss(h, y)                    in the list `float32`: h and y become float32 first
+
+A function is marked as `castable` where it stands; in which list it is, a table says upstairs (`amp/lists.py`). Inside
+of such a function there is no region, so nothing is cast twice; nor is there one where a gradient is built. A cast is a
+node as any other: it fuses, and its gradient casts back. float64, complex and whole numbers stay what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial, reduce, wraps
+from inspect import signature
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from jt_edu.base.context import Context, current
+from jt_edu.base.dtypes import DType, float32, promote
+from jt_edu.base.errors import DtypeError
+from jt_edu.ir.meta_ops import SOURCE
+from jt_edu.ir.node import Node, callers_line, describe_line
+from jt_edu.variable.autograd import LEAF
+from jt_edu.variable.pytree import replaced, vars_in
+from jt_edu.variable.var import Var, as_var
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+CASTABLE: dict[str, Callable[..., Any]] = {}  # name in the lists -> the function; filled when its module is imported
+
+
+@dataclass(frozen=True)
+class Cast:
+    """What a region decided for one call of a function; an open trace keeps it in `t.casts`."""
+
+    function: str
+    rule: str  # the list that it is in: "lower", "float32" or "widest"
+    before: tuple[str, ...]  # dtypes of the floats that it was given
+    to: str  # in which dtype it computed
+    where: str  # the learner's line
+
+    def __str__(self) -> str:
+        return f"{self.function}: {', '.join(self.before)} -> {self.to}, by the list {self.rule!r}, {self.where}"
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Which function computes in which dtype, by name; a function in no list takes its arguments as they are.
+
+    Args:
+        lower: in the dtype of the region.
+        float32: in float32.
+        widest: in the widest dtype among its arguments.
+        banned: refused where an argument is a half; name -> what to do instead.
+
+    Example:
+        >>> Lists(lower=frozenset({"matmul"})).of("matmul"), Lists().of("matmul")
+        ('lower', '')
+    """
+
+    lower: frozenset[str] = frozenset()
+    float32: frozenset[str] = frozenset()
+    widest: frozenset[str] = frozenset()
+    banned: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, function: str) -> str:
+        """The name of the list that a function is in, or ""."""
+        return next((rule for rule in ("lower", "float32", "widest", "banned") if function in getattr(self, rule)), "")
+
+
+class Region:
+    """What holds inside `autocast`: the lower dtype, the lists, and the casts of parameters that were made already.
+
+    Args:
+        dtype: the lower one.
+        lists: which function computes in which dtype.
+        outer: a region around this one, whose casts serve here too.
+        keeps: False casts a parameter anew each time that it is used.
+
+    Example:
+        >>> region = Region(jt.bfloat16, Lists(lower=frozenset({"twice"})))
+        >>> region.run("twice", lambda x: x * 2, (ones(2),), {}).dtype
+        jt.bfloat16
+    """
+
+    def __init__(self, dtype: DType, lists: Lists, outer: Region | None = None, keeps: bool = True) -> None:
+        self.dtype, self.lists, self.keeps = dtype, lists, keeps
+        self.key = dtype, lists  # graphs that are built alike share it
+        self.decided = 0  # how often
+        self.kept: dict[Any, Node] = outer.kept if outer is not None and keeps else {}
+
+    def run(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Call a castable function, with Vars as its list says. One with `out=` is told a dtype, and is let alone."""
+        moment = current().threads.now
+        before, moment.autocast = moment.autocast, None
+        try:
+            self.decided += 1
+            if named.get("out") is None:
+                args, named = self._as_listed(_spelled(name, function, args, named), args, named)
+            return function(*args, **named)
+        finally:
+            moment.autocast = before
+
+    def _as_listed(
+        self, name: str, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        rule = self.lists.of(name)
+        if not rule:
+            return args, named
+        given = tuple([as_var(a) if isinstance(a, np.ndarray) else a for a in args]), named
+        found = vars_in(given)
+        floats = [v.dtype for v in found if _may_be_cast(v)]
+        if rule == "banned":
+            if any(dtype.is_half for dtype in floats):
+                raise DtypeError(f"{name} is not safe in halves", f"dtypes {floats}", self.lists.banned[name])
+            return args, named
+        to = {"lower": self.dtype, "float32": float32}.get(rule) or reduce(promote, floats, self.dtype)
+        if floats:
+            _tell(Cast(name, rule, tuple(map(str, floats)), str(to), describe_line(callers_line(3))))
+        cast: tuple[tuple[Any, ...], dict[str, Any]] = replaced(
+            given, [self._cast(v, to) if _may_be_cast(v) else v for v in found]
+        )
+        return cast
+
+    def _cast(self, v: Var, to: DType) -> Var:
+        """`v` in another dtype. A leaf, such as a parameter, is cast once in a region (and once in a captured step)."""
+        node, moment = v.node, current().threads.now
+        if node.dtype is to or not self.keeps or not (node.op is SOURCE or node.tape is LEAF):
+            return v.cast(to)
+        key = node, to, node.tracked and not moment.no_grad, moment.capture
+        if key not in self.kept:
+            self.kept[key] = v.cast(to).node
+        return Var._of(self.kept[key])
+
+
+def _spelled(name: str, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> str:
+    """The name in the lists, where it depends on an argument."""
+    if "{" not in name:
+        return name
+    given = signature(function).bind(*args, **named)
+    given.apply_defaults()
+    return name.format(**given.arguments)
+
+
+def cast_inside(value: Any, to: DType) -> Any:
+    """A structure with its Vars of floats in another dtype.
+
+    Example:
+        >>> [v.dtype for v in cast_inside([ones(1), ones(1, dtype="float64"), ones(1, dtype="int8")], jt.float16)]
+        [jt.float16, jt.float64, jt.int8]
+    """
+    return replaced(value, [v.cast(to) if _may_be_cast(v) else v for v in vars_in(value)])
+
+
+def _may_be_cast(v: Var) -> bool:
+    """float64 was asked for by name, and stays; so do complex and whole numbers."""
+    return v.dtype.kind == "f" and v.dtype.size < 8
+
+
+def _tell(cast: Cast) -> None:
+    for t in current().traces:
+        t.casts.append(cast)
+
+
+@overload
+def castable(function: Function) -> Function: ...
+@overload
+def castable(function: Function, *, name: str) -> Function: ...
+@overload
+def castable(*, name: str) -> Callable[[Function], Function]: ...
+def castable(function: Any = None, *, name: str = "") -> Any:
+    """Mark a function as a point where a region decides on a dtype. Also a decorator, with or without brackets.
+
+    A function that looks for a region itself (a `template`, an element function) is told its name; others are wrapped.
+
+    Args:
+        function: what is marked.
+        name: in the lists; by default its own, behind that of its package if that is `linalg` or `fft`. `{word}`
+            stands for an argument, as in conv{ways}d.
+
+    Example:
+        >>> thrice = castable(lambda x: x * 3, name="thrice")
+        >>> thrice(ones(1)).dtype
+        jt.float32
+    """
+    if function is None:
+        return partial(castable, name=name)
+    room = function.__module__.split(".")[1]
+    mine = name or (f"{room}_" if room in ("linalg", "fft") else "") + function.__name__
+    if getattr(function, "asks", None) is function:
+        function.casts, CASTABLE[mine] = mine, function
+        return function
+
+    @wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        region = current().threads.now.autocast
+        return function(*args, **named) if region is None else region.run(mine, function, args, named)
+
+    call.casts, CASTABLE[mine] = mine, call  # type: ignore[attr-defined]
+    return call
+
+
+def asks_itself(function: Callable[..., Any]) -> None:
+    """Say of a function that it looks for a region itself, if it has a name in `casts`: that saves a call.
+
+    Example:
+        >>> def twice(x): return x * 2
+        >>> asks_itself(twice)
+        >>> castable(twice, name="twice") is twice, twice.casts
+        (True, 'twice')
+    """
+    function.casts, function.asks = "", function  # type: ignore[attr-defined]  # wrappers copy it, and do not ask
+
+
+def in_force(context: Context) -> Any:
+    """What two graphs must have in common that were built in regions; None outside of them.
+
+    Example:
+        >>> in_force(current()) is None
+        True
+    """
+    region = context.threads.now.autocast
+    return None if region is None else region.key
+
+
+@contextmanager
+def inside(region: Region | None) -> Iterator[None]:
+    """In this region, or in none.
+
+    Example:
+        >>> with inside(Region(jt.bfloat16, Lists())):
+        ...     in_force(current())[0]
+        jt.bfloat16
+    """
+    moment = current().threads.now
+    before, moment.autocast = moment.autocast, region
+    try:
+        yield
+    finally:
+        moment.autocast = before

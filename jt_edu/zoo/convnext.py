@@ -100,7 +100,8 @@ class ConvNeXtBlock(nn.Module):
         """The same shape."""
         y: Var = self.mlp(self.norm(self.conv_dw(x)))
         y = y if self.gamma is None else y * self.gamma.reshape(-1, 1, 1)
-        return x + self.drop_path(y)
+        out: Var = x + self.drop_path(y)
+        return out
 
 
 class ConvNeXtStage(nn.Module):
@@ -198,7 +199,7 @@ class ConvNeXt(nn.Module):
         self.head = NormHead(self.num_features, num_classes, global_pool, drop_rate)
         self.head_hidden_size = self.num_features
         for layer in own(self).modules():  # small normal weights, and no bias
-            if isinstance(layer, (nn.Conv2d, nn.Linear)):
+            if isinstance(layer, (nn.Conv2d, nn.Linear)) and layer.bias is not None:
                 init.trunc_normal_(layer.weight, std=0.02)
                 init.zero_(layer.bias)
 

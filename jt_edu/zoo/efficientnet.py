@@ -80,7 +80,7 @@ class DepthwiseSeparableConv(nn.Module):
         """f(x), with x added where that has the same shape."""
         y = self.bn1(self.conv_dw(x))  # (n, in_chs, h / stride, w / stride)
         y = self.bn2(self.conv_pw(self.se(y)))  # (n, out_chs, h / stride, w / stride)
-        return x + self.drop_path(y) if self.around else y
+        return x + self.drop_path(y) if self.around else y  # type: ignore[no-any-return]
 
 
 class InvertedResidual(nn.Module):
@@ -115,7 +115,7 @@ class InvertedResidual(nn.Module):
         y = self.bn1(self.conv_pw(x))  # (n, wide, h, w)
         y = self.bn2(self.conv_dw(y))  # (n, wide, h / stride, w / stride)
         y = self.bn3(self.conv_pwl(self.se(y)))  # (n, out_chs, h / stride, w / stride)
-        return x + self.drop_path(y) if self.around else y
+        return x + self.drop_path(y) if self.around else y  # type: ignore[no-any-return]
 
 
 def depthwise(channels: int, kernel_size: int, stride: int) -> nn.Conv2d:
@@ -159,6 +159,8 @@ class EfficientNet(nn.Module):
         >>> net(jt.ones(1, 3, 64, 64)).shape, net.num_features
         ((1, 10), 320)
     """
+
+    global_pool: SelectAdaptivePool2d
 
     def __init__(
         self, channel_multiplier: float = 1.0, depth_multiplier: float = 1.0, num_classes: int = 1000,

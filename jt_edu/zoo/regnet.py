@@ -164,7 +164,7 @@ class RegNet(nn.Module):
             if isinstance(layer, (nn.Conv2d, nn.Linear)) and layer.bias is not None:
                 init.zero_(layer.bias)
             if isinstance(layer, Bottleneck) and zero_init_last:
-                init.zero_(layer.conv3.bn.weight)
+                init.zero_(layer.get_parameter("conv3.bn.weight"))
 
     def get_classifier(self) -> nn.Module:
         """The last layer."""

@@ -68,9 +68,12 @@ def tail_of(kernel: Kernel, stored: set[Node], apart: int) -> Tail:
     nest.top = _inside(_inside(nest.top, n), o)
     printer = _TailPrinter(nest, sums.contraction.sizes, apart)
     printer.axes |= {n: "n", o: "o", places[0]: "q"}
+    goal = next((a for a in accesses(nest.top) if a.node is written and a.role == "out"), None)
     for access in accesses(nest.top):
         if access.node in (sums.node, written):  # the sums stand where the outcome will
             access.role, access.node = "out", written
+            if goal and printer.places > 1:  # one view for both: of two that may overlap, LLVM writes no vectors
+                access.where, access.shape = goal.where, goal.shape
         elif access.role == "out":
             access.role, access.dtype, access.where = "scratch", float64, (counter(o), printer.call(access.node))
             access.shape = (kernel.extents[o], kernel.extents[n] * printer.calls)

@@ -57,7 +57,7 @@ def join_tail_sums(kernel: Kernel, anchor: Anchor) -> bool:
 def _follows(anchor: Anchor, written: Node, found: Convolution) -> bool:
     """Whether the anchor reads each number that a convolution has written where it stands, once."""
     sizes, loops = found.sizes, anchor.loops
-    if anchor.term is None or loops != (sizes.n, sizes.o, *sizes.places[5 - len(loops) :]):
+    if anchor.term is None or len(loops) < 3 or loops != (sizes.n, sizes.o, *sizes.places[5 - len(loops) :]):
         return False
     here, flat = counters(len(loops)), frozenset(range(2, len(loops)))
     for t in anchor.parts:

@@ -17,7 +17,7 @@ from jt_edu.nn.batch_stats import check_channels, check_float
 from jt_edu.nn.factory_kwargs import takes_placement
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
-from jt_edu.ops.arguments import number, same_words, whole, yes_or_no
+from jt_edu.ops.arguments import axis_of, number, same_words, whole, yes_or_no
 from jt_edu.ops.compare import maximum
 from jt_edu.ops.create import ones, zeros
 from jt_edu.ops.dtype_rules import widened
@@ -68,14 +68,21 @@ class LayerNorm(Module):
 
 @template
 @same_words
-def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Var:
-    """(x - mean) / sqrt(var + eps) * weight + bias over the last axes, whose lengths are `normalized_shape`.
+def layer_norm(
+    x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *, dim: int = -1
+) -> Var:
+    """(x - mean) / sqrt(var + eps) * weight + bias over some axes, whose lengths are `normalized_shape`.
+
+    They end with the axis `dim`: by default they are the last ones, with dim=1 the channels of maps (n, c, h, w).
 
     Example:
         >>> layer_norm(jt.array([[1.0, 3.0]]), (2,)).numpy().round(2)
         array([[-1.,  1.]], dtype=float32)
+        >>> layer_norm(jt.array([[[1.0, 5.0], [3.0, 7.0]]]), (2,), dim=1).numpy().round(2)
+        array([[[-1., -1.],
+                [ 1.,  1.]]], dtype=float32)
     """
-    v, axes = _ends_in("layer norm", x, normalized_shape)
+    v, axes = _ends_in("layer norm", x, normalized_shape, dim)
     wide = widened(v)
     away: Var = wide - mean(wide, axes, True)
     out: Var = away * (mean(away * away, axes, True) + number("layer_norm", "eps", eps, 0)).apply(RSQRT)
@@ -281,6 +288,8 @@ def _weighted(out: Var, weight: Any, bias: Any, x: Var, axes: tuple[int, ...]) -
     for name, part in (("weight", weight), ("bias", bias)):
         if part is not None and as_var(part).shape != lengths:
             raise ShapeError(f"the {name} of a norm over {lengths} has that shape", f"shape {as_var(part).shape}")
+    behind = (1,) * (x.ndim - 1 - axes[-1])
+    weight, bias = (as_var(p).reshape(lengths + behind) if behind and p is not None else p for p in (weight, bias))
     out = out if weight is None else out * as_var(weight)
     out = out if bias is None else out + as_var(bias)
     return out.cast(x.dtype) if x.dtype.is_half else out
@@ -293,10 +302,13 @@ def _last_axes(name: str, lengths: Any) -> tuple[int, ...]:
     return shape
 
 
-def _ends_in(name: str, x: Any, lengths: Any) -> tuple[Var, tuple[int, ...]]:
-    """x, and the axes that `lengths` are the lengths of."""
+def _ends_in(name: str, x: Any, lengths: Any, last: int = -1) -> tuple[Var, tuple[int, ...]]:
+    """x, and the axes that `lengths` are the lengths of: the last ones, or those that end with axis `last`."""
     v, shape = as_var(x), _last_axes(name, lengths)
-    if v.shape[-len(shape) :] != shape:
-        raise ShapeError(f"{name} over {shape} takes Vars that end in these axes", f"shape {v.shape}")
+    end = v.ndim if last == -1 else axis_of(name, last, v.ndim) + 1
+    axes = tuple(range(end - len(shape), end))
+    if len(shape) > end or tuple(v.shape[k] for k in axes) != shape:
+        where = "Vars that end in these axes" if last == -1 else f"Vars in which these axes end with axis {last}"
+        raise ShapeError(f"{name} over {shape} takes {where}", f"shape {v.shape}")
     check_float(name, v)
-    return v, tuple(range(v.ndim - len(shape), v.ndim))
+    return v, axes

@@ -6,6 +6,7 @@ roll                           a counter starts elsewhere
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -215,12 +216,23 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Var:
     return view(v, _roll_op(v.shape, tuple(s % max(n, 1) for s, n in zip(start, v.shape, strict=True))))
 
 
+@dataclass(frozen=True, eq=False)
+class Roll(Reindex):
+    """A Reindex whose gradient rolls back: that no two reads meet cannot be seen where counters have remainders."""
+
+    back: tuple[int, ...] = ()
+
+    def _gradient(self, out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
+        return view(dout, _roll_op(self.shape, self.back))
+
+
 @lru_cache(maxsize=1 << 12)
-def _roll_op(shape: Shape, start: tuple[int, ...]) -> Reindex:
+def _roll_op(shape: Shape, start: tuple[int, ...]) -> Roll:
     where = tuple(
         (counter(k) + size(s)) % size(n) if s else counter(k) for k, (s, n) in enumerate(zip(start, shape, strict=True))
     )
-    return reindex("roll", shape, shape, where)
+    parts = vars(reindex("roll", shape, shape, where))
+    return Roll(**parts, back=tuple(-s % max(n, 1) for s, n in zip(start, shape, strict=True)))
 
 
 Var.T = property(permute)  # type: ignore[attr-defined]

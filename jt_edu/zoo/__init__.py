@@ -14,13 +14,25 @@ Every network has `forward_features(x)`, maps or tokens, and `forward_head(x, pr
 from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door, names_of
-from jt_edu.zoo import backbones, data, layers
+from jt_edu.zoo import (
+    backbones,
+    convnext,
+    efficientnet,
+    layers,
+    mlp_mixer,
+    regnet,
+    swin_transformer,
+    vision_transformer,
+)
 from jt_edu.zoo.card import *
 from jt_edu.zoo.factory import *
 from jt_edu.zoo.features import *
 from jt_edu.zoo.registry import *
 
-__all__ = ["backbones", "data", "layers", *names_of("jt_edu.zoo", "card factory features registry")]
+__all__ = [
+    "backbones", "data", "convnext", "efficientnet", "layers", "mlp_mixer", "regnet", "swin_transformer", "vision_transformer",
+    *names_of("jt_edu.zoo", "card factory features registry"),
+]  # fmt: skip
 __all__.sort()
 
 if not TYPE_CHECKING:

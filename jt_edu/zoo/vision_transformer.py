@@ -16,8 +16,8 @@ In attention each token asks all others. Every head has queries q, keys k and va
     vit_small                 384                        6
     vit_base                  768                       12
 
-Source: Dosovitskiy et al. 2020, "An image is worth 16x16 words" (arXiv:2010.11929); the small ones: Touvron et al. 2020,
-"Training data-efficient image transformers" (arXiv:2012.12877).
+Source: Dosovitskiy et al. 2020, "An image is worth 16x16 words" (arXiv:2010.11929); the small ones: Touvron et al.
+2020, "Training data-efficient image transformers" (arXiv:2012.12877).
 """
 
 from __future__ import annotations
@@ -34,9 +34,12 @@ from jt_edu.ops.arguments import choice
 from jt_edu.ops.concat import concat
 from jt_edu.ops.create import zeros
 from jt_edu.variable.var import Var
+from jt_edu.zoo.factory import build_model_with_cfg
 from jt_edu.zoo.layers.drop import DropPath, drop_path_rates
 from jt_edu.zoo.layers.pool import pooled
 from jt_edu.zoo.layers.tokens import LayerScale, Mlp, PatchEmbed
+from jt_edu.zoo.registry import PretrainedCfg, register_model
+from jt_edu.zoo.staged import StagedNet
 
 __all__ = ["Attention", "Block", "VisionTransformer"]
 POOLS = ("", "avg", "avgmax", "max", "token")
@@ -120,11 +123,10 @@ class Block(nn.Module):
     def execute(self, x: Var) -> Var:
         """The same shape."""
         x = x + self.drop_path1(self.ls1(self.attn(self.norm1(x))))
-        x = x + self.drop_path2(self.ls2(self.mlp(self.norm2(x))))
-        return x
+        return x + self.drop_path2(self.ls2(self.mlp(self.norm2(x))))
 
 
-class VisionTransformer(nn.Module):
+class VisionTransformer(StagedNet):
     """Blocks of attention over the patches of an image: (n, in_chans, h, w) -> (n, num_classes).
 
     Args:
@@ -199,14 +201,17 @@ class VisionTransformer(nn.Module):
         self.global_pool = self.global_pool if global_pool is None else self._pool(global_pool)
         self.head = head(self.embed_dim, num_classes).train(self.is_train)
 
-    def forward_features(self, x: Var) -> Var:
-        """What the blocks make of images: (n, l, embed_dim)."""
+    def _begun(self, x: Var) -> Var:
+        """Tokens that know their places: (n, l, embed_dim)."""
         x = self.patch_embed(x)  # (n, patches, embed_dim)
         if self.cls_token is not None:
-            x = concat([self.cls_token.stretched((len(x), 1, self.embed_dim)), x], 1)  # (n, l, embed_dim)
-        x = self.blocks(self.pos_drop(x + self.pos_embed))
-        features: Var = self.norm(x)
-        return features
+            x = concat([self.cls_token.stretched((len(x), 1, self.embed_dim)), x], 1)
+        tokens: Var = self.pos_drop(x + self.pos_embed)
+        return tokens
+
+    def _headless(self) -> None:
+        super()._headless()
+        self.fc_norm = nn.Identity()
 
     def forward_head(self, x: Var, pre_logits: bool = False) -> Var:
         """Scores of features; with `pre_logits` what they are made of."""
@@ -216,10 +221,6 @@ class VisionTransformer(nn.Module):
             x = pooled(x[:, self.num_prefix_tokens :], self.global_pool, "NLC").squeeze(1)
         x = self.head_drop(self.fc_norm(x))  # (n, embed_dim)
         return x if pre_logits else self.head(x)
-
-    def execute(self, x: Var) -> Var:
-        """Scores of images."""
-        return self.forward_head(self.forward_features(x))
 
 
 def start_linear_layers(net: nn.Module) -> None:
@@ -236,3 +237,54 @@ def start_linear_layers(net: nn.Module) -> None:
             init.trunc_normal_(layer.weight, std=0.02)
             if layer.bias is not None:
                 init.zero_(layer.bias)
+
+
+LOOKS = partial(
+    PretrainedCfg, interpolation="bicubic", crop_pct=0.9, mean=(0.5,) * 3, std=(0.5,) * 3, fixed_input_size=True,
+    first_conv="patch_embed.proj", classifier="head",
+)  # fmt: skip
+default_cfgs = {f"vit_{size}_patch16_224": LOOKS() for size in ("tiny", "small", "base")}
+
+
+def vision_transformer(name: str, pretrained: bool, settings: dict[str, Any], **own: Any) -> Any:
+    """The network of this name, with what is its own, and with the settings that were asked for.
+
+    Example:
+        >>> vision_transformer("vit_tiny_patch16_224", False, {"num_classes": 0}, embed_dim=12, depth=1).num_features
+        12
+    """
+    how = {"feature_cls": "getter", "out_indices": 3}
+    return build_model_with_cfg(VisionTransformer, name, pretrained, feature_cfg=how, **{**own, **settings})
+
+
+@register_model
+def vit_tiny_patch16_224(pretrained: bool = False, **settings: Any) -> Any:
+    """ViT-Ti/16: 5.7 million parameters; `settings` are those of `VisionTransformer`.
+
+    Example:
+        >>> sum(p.size for p in jt.zoo.create_model("vit_tiny_patch16_224").parameters())
+        5717416
+    """
+    return vision_transformer("vit_tiny_patch16_224", pretrained, settings, embed_dim=192, num_heads=3)
+
+
+@register_model
+def vit_small_patch16_224(pretrained: bool = False, **settings: Any) -> Any:
+    """ViT-S/16: 22.1 million parameters; `settings` are those of `VisionTransformer`.
+
+    Example:
+        >>> sum(p.size for p in jt.zoo.create_model("vit_small_patch16_224").parameters())
+        22050664
+    """
+    return vision_transformer("vit_small_patch16_224", pretrained, settings, embed_dim=384, num_heads=6)
+
+
+@register_model
+def vit_base_patch16_224(pretrained: bool = False, **settings: Any) -> Any:
+    """ViT-B/16: 86.6 million parameters; `settings` are those of `VisionTransformer`.
+
+    Example:
+        >>> sum(p.size for p in jt.zoo.create_model("vit_base_patch16_224").parameters())
+        86567656
+    """
+    return vision_transformer("vit_base_patch16_224", pretrained, settings)

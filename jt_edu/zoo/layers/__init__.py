@@ -6,10 +6,11 @@ from jt_edu.base.did_you_mean import door, names_of
 from jt_edu.nn.initializers import trunc_normal_
 from jt_edu.zoo.layers.drop import *
 from jt_edu.zoo.layers.gates import *
+from jt_edu.zoo.layers.norm_act import *
 from jt_edu.zoo.layers.pool import *
 from jt_edu.zoo.layers.tokens import *
 
-__all__ = ["trunc_normal_", *names_of("jt_edu.zoo.layers", "drop gates pool tokens")]
+__all__ = ["trunc_normal_", *names_of("jt_edu.zoo.layers", "drop gates norm_act pool tokens")]
 __all__.sort()
 
 if not TYPE_CHECKING:

@@ -70,7 +70,9 @@ class SelectAdaptivePool2d(nn.Module):
         """(n, c, *output_size), or (n, c)."""
         if self.is_identity():
             return x.flatten(1) if self.flatten else x  # type: ignore[no-any-return]
-        y = pooled(x, self.pool_type.removeprefix("fast") or "avg", self.input_fmt, None if self.whole else self.output_size)
+        y = pooled(
+            x, self.pool_type.removeprefix("fast") or "avg", self.input_fmt, None if self.whole else self.output_size
+        )
         return y.flatten(1) if self.flatten else y  # type: ignore[no-any-return]
 
     def extra_repr(self) -> str:

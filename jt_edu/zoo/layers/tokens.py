@@ -10,7 +10,7 @@ with image transformers" (arXiv:2103.17239).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from jt_edu import nn
 from jt_edu.base.errors import ShapeError
@@ -47,13 +47,15 @@ class Mlp(nn.Module):
         (3, 2)
     """
 
+    linear_layer: ClassVar[type[nn.Linear]] = nn.Linear
+
     def __init__(
         self, in_features: int, hidden_features: int | None = None, out_features: int | None = None,
         act_layer: Any = nn.GELU, norm_layer: Any = None, bias: Any = True, drop: Any = 0.0, use_conv: bool = False,
     ) -> None:  # fmt: skip
         hidden, biases, rates = hidden_features or in_features, pair(bias), pair(drop)
         settings = {"kernel_size": 1} if yes_or_no("Mlp", "use_conv", use_conv) else {}
-        layer: Any = nn.Conv2d if use_conv else nn.Linear
+        layer: Any = nn.Conv2d if use_conv else self.linear_layer
         self.fc1 = layer(in_features, hidden, bias=biases[0], **settings)
         self.act = act_layer()
         self.drop1 = nn.Dropout(rates[0])
@@ -123,25 +125,26 @@ class PatchEmbed(nn.Module):
 
     def execute(self, x: Var) -> Var:
         """Vectors, in the format `output_fmt`."""
-        self._check(x)
+        (high, wide), size = self.patch_size, tuple(x.shape[2:])
+        if self.img_size is not None and self.strict_img_size and size != self.img_size:
+            way = "strict_img_size=False"
+            raise ShapeError(f"this PatchEmbed takes images of {self.img_size}", f"shape {x.shape}", way)
         if self.dynamic_img_pad:
-            x = nn.functional.pad(x, (0, -x.shape[3] % self.patch_size[1], 0, -x.shape[2] % self.patch_size[0]))
-        y = self.proj(x)  # (n, d, h / p, w / p)
-        if self.output_fmt == "NHWC":
-            y = y.permute(0, 2, 3, 1)
-        elif self.output_fmt != "NCHW":
-            y = y.flatten(2) if self.output_fmt == "NCL" else y.flatten(2).transpose(1, 2)
-        out: Var = self.norm(y)
+            x = nn.functional.pad(x, (0, -size[1] % wide, 0, -size[0] % high))
+        elif self.img_size is not None and not self.strict_img_size and (size[0] % high or size[1] % wide):
+            raise ShapeError(f"patches of {self.patch_size} fill images", f"shape {x.shape}", "dynamic_img_pad=True")
+        (n, c), (h, w) = x.shape[:2], self.dynamic_feat_size(size)
+        squares = x[:, :, : h * high, : w * wide].reshape(n, c, h, high, w, wide).permute(0, 2, 4, 1, 3, 5)
+        weight = self.proj.weight.reshape(len(self.proj.weight), -1)  # a product, of which BLAS is faster
+        y = nn.functional.linear(squares.reshape(n, h * w, -1), weight, self.proj.bias)  # (n, h * w, d)
+        out: Var = self.norm(self._laid_out(y, h, w))
         return out
 
-    def _check(self, x: Var) -> None:
-        if self.img_size is None:
-            return
-        size, patch = tuple(x.shape[2:]), self.patch_size
-        if self.strict_img_size and size != self.img_size:
-            raise ShapeError(f"this PatchEmbed takes images of {self.img_size}", f"shape {x.shape}", "strict_img_size=False")
-        if not self.dynamic_img_pad and (size[0] % patch[0] or size[1] % patch[1]):
-            raise ShapeError(f"patches of {patch} fill images", f"shape {x.shape}", "dynamic_img_pad=True")
+    def _laid_out(self, y: Var, h: int, w: int) -> Var:
+        if self.output_fmt in ("NHWC", "NLC"):
+            return y.reshape(len(y), h, w, -1) if self.output_fmt == "NHWC" else y
+        y = y.transpose(1, 2)  # (n, d, h * w)
+        return y.reshape(*y.shape[:2], h, w) if self.output_fmt == "NCHW" else y
 
 
 class LayerNorm2d(nn.LayerNorm):
@@ -162,7 +165,7 @@ class LayerNorm2d(nn.LayerNorm):
 
     def execute(self, x: Var) -> Var:
         """The same shape, pixel by pixel."""
-        return super().execute(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+        return nn.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps, dim=1)
 
 
 class LayerScale(nn.Module):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import backends
+from jt_edu import backends, nn
 from jt_edu.backends.convolve import Sizes, text_of
 from jt_edu.backends.convolve.selection import algorithms, candidates
 from jt_edu.backends.convolve.standalone import Alone
@@ -142,3 +142,18 @@ def test_an_algorithm_that_takes_a_tail_has_a_place_for_it():
     assert {a.kernel for a in algorithms() if a.takes_tail} == {
         a.kernel for a in algorithms() if "def finish(" in text_of(a.kernel)
     }
+
+
+@pytest.mark.parametrize("side", [1, 5])  # pixels; a single one is read outside of the loop
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_a_tail_reads_and_writes_one_view_of_the_sums(rng, side, groups):
+    """LLVM takes two views of one memory for arrays that overlap, and does one number at a time."""
+    x, w, b = (jt.array(rng.standard_normal(s)) for s in ((2, 4, side, side), (4, 4 // groups, 3, 3), (4,)))
+    with jt.trace() as t:
+        y = nn.silu(jt.conv2d(x, w, b, padding=1, groups=groups)).numpy()
+
+    (kernel,) = [k for k in t.kernels if "def finish" in k.source]
+    assert side == 1 or "out1" not in kernel.source
+
+    plain = jt.conv2d(x, w, None, padding=1, groups=groups).numpy() + b.numpy()[:, None, None]
+    np.testing.assert_allclose(y, plain / (1 + np.exp(-plain)), rtol=1e-12)

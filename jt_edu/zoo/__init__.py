@@ -17,6 +17,7 @@ from jt_edu.base.did_you_mean import door, names_of
 from jt_edu.zoo import (
     backbones,
     convnext,
+    data,
     efficientnet,
     layers,
     mlp_mixer,
@@ -30,7 +31,8 @@ from jt_edu.zoo.features import *
 from jt_edu.zoo.registry import *
 
 __all__ = [
-    "backbones", "data", "convnext", "efficientnet", "layers", "mlp_mixer", "regnet", "swin_transformer", "vision_transformer",
+    "backbones", "convnext", "data", "efficientnet", "layers", "mlp_mixer", "regnet", "swin_transformer",
+    "vision_transformer",
     *names_of("jt_edu.zoo", "card factory features registry"),
 ]  # fmt: skip
 __all__.sort()

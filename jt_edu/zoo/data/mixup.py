@@ -43,7 +43,6 @@ def mixup_target(
         multi_label: an image may be of several classes.
 
     Returns: (n, num_classes) float32, of kind Var if target is one; the sum over the classes is 1.
-
     Raises: ShapeError and ArgumentError, for a target of another shape, and for numbers of no class.
 
     Example:

@@ -121,9 +121,10 @@ class ImageTransform(Compose):
     def __init__(
         self, input_size: Any = 224, is_training: bool = False, no_aug: bool = False, scale: Any = None,
         ratio: Any = None, hflip: float = 0.5, vflip: float = 0.0, color_jitter: Any = 0.4,
-        color_jitter_prob: float | None = None, grayscale_prob: float = 0.0, gaussian_blur_prob: float = 0.0, auto_augment: str | None = None,
-        interpolation: str = "bilinear", mean: Any = MEAN, std: Any = STD, re_prob: float = 0.0, re_mode: str = "const",
-        re_count: int = 1, crop_pct: float | None = None, crop_mode: str | None = None,
+        color_jitter_prob: float | None = None, grayscale_prob: float = 0.0, gaussian_blur_prob: float = 0.0,
+        auto_augment: str | None = None, interpolation: str = "bilinear", mean: Any = MEAN, std: Any = STD,
+        re_prob: float = 0.0, re_mode: str = "const", re_count: int = 1, crop_pct: float | None = None,
+        crop_mode: str | None = None,
         crop_border_pixels: int | None = None, use_prefetcher: bool = False, normalize: bool = True, **others: Any,
     ) -> None:  # fmt: skip
         who = "create_transform"

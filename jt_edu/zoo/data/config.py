@@ -62,7 +62,7 @@ def resolve_model_data_config(
     Args: as for `resolve_data_config`.
 
     Example:
-        >>> jt.zoo.data.resolve_model_data_config(jt.zoo.create_model("lenet"))["crop_mode"]
+        >>> jt.zoo.data.resolve_model_data_config(jt.zoo.create_model("resnet18"))["crop_mode"]
         'center'
     """
     return resolve_data_config(args, pretrained_cfg, model, use_test_size)

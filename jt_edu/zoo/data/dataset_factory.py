@@ -52,7 +52,7 @@ def create_dataset(
 
     Example:
         >>> jt.zoo.data.create_dataset("jt/digits", split="train")
-        Digits(1437 examples, 90 batches of 16)
+        Digits(1,437 examples, 90 batches of 16)
 
     Source: timm (Wightman, "PyTorch image models").
     """

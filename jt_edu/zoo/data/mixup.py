@@ -39,15 +39,11 @@ def mixup_target(
         target: (n,), class numbers; with `multi_label` (n, num_classes), how much each class is there.
         num_classes: how many classes there are.
         lam: the share of the image itself: one number, or (n, 1).
-        smoothing: this share of each label is given evenly to all classes; with `multi_label`, each moves towards 1/2.
+        smoothing: this share of each label is given evenly to all classes; of `multi_label`, towards 1/2.
         multi_label: an image may be of several classes.
 
-    Returns:
-        (n, num_classes) float32, a Var of a Var and else an array; the sum over the classes is 1.
-
-    Raises:
-        ShapeError: the target has another shape.
-        ArgumentError: it holds numbers of no class.
+    Returns: (n, num_classes) float32, of kind Var if target is one; the sum over the classes is 1.
+    Raises: ShapeError and ArgumentError, for a target of another shape, and for numbers of no class.
 
     Example:
         >>> mixup_target(np.array([0, 1]), num_classes=2, lam=0.75)

@@ -8,6 +8,7 @@ Photographs are pixels (h, w) or (h, w, c), images of Pillow, or planes of float
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -83,14 +84,7 @@ class ToPlanes:
         return f"ToPlanes(scaled={self.scaled})"
 
 
-def create_transform(
-    input_size: Any = 224, is_training: bool = False, no_aug: bool = False, scale: Any = None, ratio: Any = None,
-    hflip: float = 0.5, vflip: float = 0.0, color_jitter: Any = 0.4, color_jitter_prob: float | None = None,
-    grayscale_prob: float = 0.0, gaussian_blur_prob: float = 0.0, auto_augment: str | None = None,
-    interpolation: str = "bilinear", mean: Any = MEAN, std: Any = STD, re_prob: float = 0.0, re_mode: str = "const",
-    re_count: int = 1, crop_pct: float | None = None, crop_mode: str | None = None,
-    crop_border_pixels: int | None = None, use_prefetcher: bool = False, normalize: bool = True, **others: Any,
-) -> Compose:  # fmt: skip
+class ImageTransform(Compose):
     """The steps from a photograph to planes for a network, in training or not.
 
     Args:
@@ -112,8 +106,7 @@ def create_transform(
         use_prefetcher, normalize: end with planes of uint8, which a loader will normalize; or nobody will.
         others: none; timm's other arguments are refused by name.
 
-    Returns:
-        A `Compose`: a photograph -> planes (c, h, w), float32 or uint8.
+    Call: a photograph -> planes (c, h, w), float32 or uint8.
 
     Raises:
         ArgumentError: an argument makes no sense.
@@ -124,35 +117,46 @@ def create_transform(
 
     Source: timm (Wightman, "PyTorch image models").
     """
-    who = "create_transform"
-    check_others(who, others, create_transform)
-    training, plain = yes_or_no(who, "is_training", is_training), yes_or_no(who, "no_aug", no_aug)
-    size = pair(who, "input_size", input_size[-2:] if isinstance(input_size, (tuple, list)) else input_size)
-    crop_mode = choice(who, "crop_mode", crop_mode, (None, "center", "squash", "border"))
-    part = 0.875 if crop_pct is None else number(who, "crop_pct", crop_pct, 0, above=True, finite=True)
-    border = 0 if crop_border_pixels is None else whole(who, "crop_border_pixels", crop_border_pixels, 0)
-    later = yes_or_no(who, "use_prefetcher", use_prefetcher) or not yes_or_no(who, "normalize", normalize)
-    end: Steps = [ToPlanes(False)] if later else [ToPlanes(True), Normalize(mean, std)]
-    erasing = RandomErasing(re_prob, mode=re_mode, max_count=re_count)
-    if training and not plain:
-        chances = {"color_jitter": color_jitter_prob, "gray": grayscale_prob, "blur": gaussian_blur_prob}
-        steps: Steps = [
-            *_piece(size, scale, ratio, interpolation),
-            RandomHorizontalFlip(hflip),
-            RandomVerticalFlip(vflip),
-        ]
-        steps += [*_drawn(auto_augment, size, mean, interpolation), *_colours(color_jitter, auto_augment, chances)]
-        return Compose([*steps, *end, *([] if later or not re_prob else [erasing])])
-    way = interpolation_of(who, "bilinear" if training and interpolation == "random" else interpolation, "bicubic")
-    if training:
-        shorter = not isinstance(input_size, (tuple, list))
-        return Compose([Resize(size[0] if shorter else size, way), CenterCrop(size), *end])
-    return Compose([*([TrimBorder(border)] if border else []), *_middle(size, part, crop_mode, way, mean), *end])
+
+    def __init__(
+        self, input_size: Any = 224, is_training: bool = False, no_aug: bool = False, scale: Any = None,
+        ratio: Any = None, hflip: float = 0.5, vflip: float = 0.0, color_jitter: Any = 0.4,
+        color_jitter_prob: float | None = None, grayscale_prob: float = 0.0, gaussian_blur_prob: float = 0.0,
+        auto_augment: str | None = None, interpolation: str = "bilinear", mean: Any = MEAN, std: Any = STD,
+        re_prob: float = 0.0, re_mode: str = "const", re_count: int = 1, crop_pct: float | None = None,
+        crop_mode: str | None = None,
+        crop_border_pixels: int | None = None, use_prefetcher: bool = False, normalize: bool = True, **others: Any,
+    ) -> None:  # fmt: skip
+        who = "create_transform"
+        check_others(who, others, type(self))
+        training, plain = yes_or_no(who, "is_training", is_training), yes_or_no(who, "no_aug", no_aug)
+        size = pair(who, "input_size", input_size[-2:] if isinstance(input_size, (tuple, list)) else input_size)
+        crop_mode = choice(who, "crop_mode", crop_mode, (None, "center", "squash", "border"))
+        part = 0.875 if crop_pct is None else number(who, "crop_pct", crop_pct, 0, above=True, finite=True)
+        border = 0 if crop_border_pixels is None else whole(who, "crop_border_pixels", crop_border_pixels, 0)
+        later = yes_or_no(who, "use_prefetcher", use_prefetcher) or not yes_or_no(who, "normalize", normalize)
+        end: Steps = [ToPlanes(False)] if later else [ToPlanes(True), Normalize(mean, std)]
+        erasing = RandomErasing(re_prob, mode=re_mode, max_count=re_count)
+        if training and not plain:
+            chances = {"color_jitter": color_jitter_prob, "gray": grayscale_prob, "blur": gaussian_blur_prob}
+            steps = [*_piece(size, scale, ratio, interpolation), RandomHorizontalFlip(hflip), RandomVerticalFlip(vflip)]
+            steps += [*_drawn(auto_augment, size, mean, interpolation), *_colours(color_jitter, auto_augment, chances)]
+            super().__init__([*steps, *end, *([] if later or not re_prob else [erasing])])
+            return
+        way = interpolation_of(who, "bilinear" if training and interpolation == "random" else interpolation, "bicubic")
+        if training:
+            steps = [Resize(size if isinstance(input_size, (tuple, list)) else size[0], way), CenterCrop(size)]
+        else:
+            steps = [*([TrimBorder(border)] if border else []), *_middle(size, part, crop_mode, way, mean)]
+        super().__init__([*steps, *end])
 
 
-def check_others(who: str, others: dict[str, Any], function: Any) -> None:
-    """Refuse arguments that timm has and this function has not, by name."""
-    words = [name for name in function.__annotations__ if name not in ("return", "others")]
+create_transform = ImageTransform  # timm's name
+
+
+def check_others(who: str, others: dict[str, Any], kind: type) -> None:
+    """Refuse arguments that timm has and this class has not, by name."""
+    words = [name for name in inspect.signature(kind).parameters if name != "others"]
     for wrong, value in others.items():
         raise ArgumentError(f"{who} takes no argument {wrong}", f"{wrong}={value!r}", word_meant(wrong, words))
 

@@ -7,7 +7,7 @@ from jt_edu import nn
 from tests.arguments.inputs import X, above, few, some
 from tests.arguments.rows import Given, Row, as_numpy, as_torch, refuses, shows
 
-IMAGE = some(2, 4, 5)
+IMAGE, SQUARE = some(2, 4, 5), some(4, 4)
 C, D = above(4), above(4, seed=1)
 TABLE = some(4, 3)
 WORDS, BAGS = few(2, 5), np.array([0, 2, 5])
@@ -154,6 +154,8 @@ ROWS = [
     *norm_by("instance_norm"),
     *as_torch(nn.group_norm, IMAGE, 2, weight=C, bias=C, eps=0.5),
     *as_torch(nn.layer_norm, X, (4,), weight=C, bias=C, eps=0.5),
+    *shows(nn.layer_norm, "dim", 0, lambda **k: nn.layer_norm(SQUARE, (4,), C, C, **k),
+           lambda torch: torch.layer_norm(torch.tensor(SQUARE.T), (4,), torch.tensor(C), torch.tensor(C)).T),
     *as_torch(nn.rms_norm, X, (4,), weight=C, eps=0.5),
     *as_torch(nn.local_response_norm, IMAGE, 3, alpha=0.5, beta=2.0, k=3.0),
     *TABLES,

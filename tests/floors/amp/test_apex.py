@@ -10,7 +10,7 @@ import jt_edu as jt
 from jt_edu import amp, nn
 from jt_edu.amp.apex_properties import LEVELS
 from jt_edu.base.errors import ArgumentError, DtypeError
-from tests.amp.levels import batches, losses, network
+from tests.floors.amp.levels import batches, losses, network
 
 quiet = partial(amp.initialize, verbosity=0)
 

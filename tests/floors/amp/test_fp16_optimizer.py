@@ -10,7 +10,7 @@ import jt_edu as jt
 from jt_edu import nn
 from jt_edu.amp import FP16_Optimizer
 from jt_edu.base.errors import ArgumentError
-from tests.amp.levels import batches, losses, network
+from tests.floors.amp.levels import batches, losses, network
 
 
 def made(lr=0.05, rule=jt.optim.SGD, **named):

@@ -1,1 +1,0 @@
-"""Mixed precision: casts, scales of losses, and the levels of Apex."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
 from itertools import islice
 from typing import Any
@@ -31,10 +31,10 @@ class Field:
 
     def __init__(self, action: argparse.Action, changed: Callable[[Field], None], prog: str) -> None:
         self.action, self.times = action, list[list[str]]()
-        self.option = max(action.option_strings, key=len, default="")
+        self.option = next((o for o in action.option_strings if o[:1] == o[1:2]), "".join(action.option_strings[:1]))
         name = self.option or str(action.metavar or ("|".join(_choices(action)) or action.dest))
         words = {"description": name + " *" * (action.required is True), "style": WIDE}
-        self.tick: Any = None
+        self.tick, self.repeats = None, isinstance(action, argparse._AppendAction)
         self.words = self._words(words | {"layout": widgets.Layout(width="24em")})
         if action.nargs in {"?", "*"} and self.option:
             self.tick = widgets.Checkbox(indent=False, layout=widgets.Layout(width="2em"))
@@ -55,26 +55,23 @@ class Field:
     def _words(self, given: dict[str, Any]) -> Any:
         action, left_out = self.action, _default(self.action)
         if isinstance(action, argparse.BooleanOptionalAction):
-            return widgets.Dropdown(options=[(left_out, ""), *action.option_strings], **given)
+            return widgets.Dropdown(options=_offered(left_out, action.option_strings), **given)
         if isinstance(action, argparse._CountAction | argparse._AppendConstAction):
             return widgets.BoundedIntText(min=0, **given)
         if action.nargs == 0:
             return widgets.Checkbox(**given)
-        choices = [] if self._repeats() or action.nargs not in {None, "?"} else _choices(action)
+        choices = [] if self.repeats or action.nargs not in {None, "?"} else _choices(action)
         if choices and not (self.option and action.nargs):
-            return widgets.Dropdown(options=[(left_out, ""), *choices], **given)
-        kind = widgets.Textarea if self._repeats() else widgets.Text
+            return widgets.Dropdown(options=_offered(left_out, choices), **given)
+        kind = widgets.Textarea if self.repeats else widgets.Text
         return kind(placeholder=left_out, continuous_update=False, **given)
-
-    def _repeats(self) -> bool:
-        return isinstance(self.action, argparse._AppendAction)
 
     def read(self) -> Times:
         """What the widgets say now."""
         value = self.words.value
         if isinstance(value, int):  # a bool is one, too
             return [[] for _ in range(value)]
-        if self._repeats():
+        if self.repeats:
             return [shlex.split(line) for line in value.splitlines() if line.strip()]
         if isinstance(self.action, argparse.BooleanOptionalAction):
             return [[value]] if value else []
@@ -95,16 +92,19 @@ class Field:
         elif isinstance(self.words, widgets.BoundedIntText):
             self.words.value = len(times)
         elif isinstance(self.words, widgets.Dropdown):
-            offered = [one[1] if isinstance(one, tuple) else one for one in self.words.options]
+            offered = [word for _, word in self.words.options]
             self.words.value = next((word for word in (*last, str(value)) if word in offered and times), "")
-        elif self._repeats():
+        elif self.repeats:
             self.words.value = "\n".join(map(shlex.join, times))
         else:
             self.words.value = shlex.join(last) if self.action.nargs is not None else "".join(last)
 
 
+def _offered(left_out: str, words: Iterable[str]) -> list[tuple[str, str]]:
+    return [(left_out, ""), *((word, word) for word in words)]
+
+
 def _choices(action: argparse.Action) -> list[str]:
-    """The choices as words; none where they are too many, or no list."""
     try:
         found = [str(one) for one in islice(iter(action.choices or ()), MOST_CHOICES + 1)]
     except TypeError:
@@ -117,5 +117,4 @@ def _default(action: argparse.Action) -> str:
 
 
 def _spelled(action: argparse.Action, value: Any) -> str:
-    """--x or --no-x: which one makes this value."""
     return next((o for o in action.option_strings if o.startswith("--no-") is not bool(value)), "")

@@ -139,7 +139,7 @@ def parser(program: str = "train") -> ArgumentParser:
     made.add_argument("--opts", nargs="+", metavar="KEY VALUE", help="settings by key, such as TRAIN.EPOCHS 3")
     known = flat(DEFAULTS)
     for flag, (key, told) in FLAGS.items():
-        value, how = known[key], {}
+        value, how = known[key], dict[str, Any]()
         if isinstance(value, bool):
             how = {"action": BooleanOptionalAction}
         elif isinstance(value, list):

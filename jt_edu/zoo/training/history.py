@@ -31,7 +31,8 @@ class History:
     """
 
     def __init__(self, title: str, rows: list[dict[str, Any]] | None = None) -> None:
-        self.title, self.rows, self._place = title, [*(rows or ())], None
+        self.title, self.rows = title, [*(rows or ())]
+        self._place: Any = None  # where a notebook shows it
 
     def __getitem__(self, column: str) -> list[Any]:
         return [row[column] for row in self.rows]

@@ -112,7 +112,7 @@ def precision(cfg: Any) -> tuple[Callable[[], AbstractContextManager[Any]], Any]
     return partial(autocast, dtype=kind), GradScaler() if kind == "float16" else None
 
 
-CLIPS = {"norm": nn.utils.clip_grad_norm_, "value": nn.utils.clip_grad_value_}
+CLIPS: dict[str, Callable[..., Any]] = {"norm": nn.utils.clip_grad_norm_, "value": nn.utils.clip_grad_value_}
 
 
 def clip(parameters: Iterable[Var], mode: str, limit: float) -> None:

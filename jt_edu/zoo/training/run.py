@@ -13,7 +13,7 @@ import io
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count, islice
 from pathlib import Path
@@ -62,7 +62,7 @@ class Run:
         average = get_ema_multi_avg_fn(decay)
         self.ema = AveragedModel(self.net, multi_avg_fn=average, use_buffers=True) if decay else None
         whole = compile(self._whole_step) if cfg.COMPILE else self._whole_step
-        self.step = self._step_by_step if self._needs_gradients() else whole
+        self.step: Callable[..., Any] = self._step_by_step if self._needs_gradients() else whole
         self.epoch, self.update, self.losses, self.stale = 0, 0, 0.0, 0
         self.history = History(f"{cfg.MODEL.NAME} on {cfg.DATA.DATASET}")
         self.asked_to_stop, self.unwritten, self.seconds = False, "", 0.0
@@ -87,7 +87,7 @@ class Run:
         self.optimizer.step(loss)
         return loss
 
-    def _step_by_step(self, *batches: Any) -> Var:
+    def _step_by_step(self, *batches: Any) -> float:
         """The same for the mean of several batches, with gradients that are unscaled and clipped on the way."""
         several, total = len(batches) // 2, 0.0
         for x, y in zip(batches[::2], batches[1::2], strict=True):
@@ -144,7 +144,7 @@ class Run:
             raise ArgumentError("a run has a folder to write to", str(error), "--output FOLDER") from None
 
     def _has_stalled(self) -> bool:
-        return 0 < self.cfg.TRAIN.PATIENCE <= self.stale
+        return bool(0 < self.cfg.TRAIN.PATIENCE <= self.stale)
 
     def _train_epoch(self) -> None:
         each, begin = self.cfg.TRAIN.ACCUMULATION_STEPS, time.perf_counter() - self.seconds
@@ -298,7 +298,8 @@ def _folder_of(cfg: Any) -> Path:
 
 def _agreed(cfg: Any) -> Path:
     """What rank 0 found, or the error that it met."""
-    crew, found = team(), None
+    crew = team()
+    found: Any = None
     if not place()[0]:
         try:
             found = _folder_of(cfg)
@@ -307,7 +308,7 @@ def _agreed(cfg: Any) -> Path:
     found = found if crew is None else crew.agree(found)
     if isinstance(found, ArgumentError):
         raise found
-    return found
+    return Path(found)
 
 
 def _out() -> Any:

@@ -122,7 +122,9 @@ def test_items_update_merges_and_clear_go_through_a_frozen_config_as_in_yacs(cfg
 
 
 def test_a_list_of_pairs_is_read_as_literals(cfg):
-    cfg.merge_from_list(["LR", "1e-3", "MODEL.SWIN.DEPTHS", "(2, 18)", "SIZES", [3], "NAME", "a/b", "TAG", "7", "AMP", True])
+    cfg.merge_from_list(
+        ["LR", "1e-3", "MODEL.SWIN.DEPTHS", "(2, 18)", "SIZES", [3], "NAME", "a/b", "TAG", "7", "AMP", True]
+    )
 
     assert (cfg.LR, cfg.MODEL.SWIN.DEPTHS, cfg.SIZES) == (0.001, [2, 18], (3,))
     assert (cfg.NAME, cfg.TAG, cfg.AMP) == ("a/b", 7, True)

@@ -28,6 +28,7 @@ ROOMS = {
     "jt.sparse": jt.sparse,
     "jt.data.transform": transform,
     "jt.fft": jt.fft,
+    "jt.config": jt.config,
 }
 
 

@@ -192,7 +192,8 @@ def castable(function: Any = None, *, name: str = "") -> Any:
     room = function.__module__.split(".")[1]
     mine = name or (f"{room}_" if room in ("linalg", "fft") else "") + function.__name__
     if getattr(function, "asks", None) is function:
-        function.casts, CASTABLE[mine] = mine, function
+        vars(function)["casts"] = mine
+        CASTABLE[mine] = function
         return function
 
     @wraps(function)

@@ -135,6 +135,7 @@ class ImageTransform(Compose):
         part = 0.875 if crop_pct is None else number(who, "crop_pct", crop_pct, 0, above=True, finite=True)
         border = 0 if crop_border_pixels is None else whole(who, "crop_border_pixels", crop_border_pixels, 0)
         later = yes_or_no(who, "use_prefetcher", use_prefetcher) or not yes_or_no(who, "normalize", normalize)
+        steps: Steps
         end: Steps = [ToPlanes(False)] if later else [ToPlanes(True), Normalize(mean, std)]
         erasing = RandomErasing(re_prob, mode=re_mode, max_count=re_count)
         if training and not plain:

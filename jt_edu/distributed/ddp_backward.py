@@ -24,6 +24,7 @@ from jt_edu.ir.builders import same
 from jt_edu.ir.node import Node, age, behind
 from jt_edu.variable import autograd
 from jt_edu.variable.autograd import Tape
+from jt_edu.variable.halves_kept import cast_again
 from jt_edu.variable.var import Var
 
 
@@ -111,7 +112,7 @@ class Gate:
             for node in reversed(order):
                 if node in grads:
                     context.twin = node  # a gradient belongs to the line that it is the gradient of
-                    autograd.hand_on(node, grads, chosen, reach, Var._of)
+                    autograd.hand_on(node, grads, chosen, reach, Var._of, lambda i: Var._of(cast_again(i)))
                 self._tell(complete.pop(node, []), grads)
             self._tell([k for left in complete.values() for k in left], grads)
             return self.listener.finish()

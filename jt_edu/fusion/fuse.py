@@ -67,7 +67,7 @@ class Fuser:
                     self.readers[i].append(node)
         self.long = {n for n in order if max(math.prod(m.shape) for m in (n, *n.inputs)) >= SHORT}
         self.contractions: dict[Node, Product | Convolution] = {}
-        self.barriers: set[Node] = set()  # arrays that are looked at before a kernel reads them: index arrays
+        self.half, self.barriers = any(n.dtype.is_half for n in order), set[Node]()  # index arrays: looked at early
 
     def run(self) -> Fused:
         """Decide what is stored, group anchors into kernels, and look again while something is computed twice."""
@@ -291,7 +291,7 @@ class Fuser:
             return self._is_only_reader(anchor.node, kernel.anchors[0].node) and epilogue.join_tail(kernel, anchor)
         if kernel.kind == "product" or anchor.contraction is not None:
             return len(mine) < PRODUCTS and join_products(kernel, anchor, bool(reads & mine))
-        if anchor.kept is None or any(a.kept is None for a in kernel.anchors) or halves.waits(anchor, kernel):
+        if anchor.kept is None or any(a.kept is None for a in kernel.anchors):
             return False
         together = (*kernel.anchors, anchor)
         _, arrays, operators = FULL if any(math.prod(a.loops) >= SHORT for a in together) else FEW
@@ -301,7 +301,7 @@ class Fuser:
         early = mine - self.barriers - self.beside.keys()
         if any(self.root.get(n, n) in mine for n in anchor.reads if n not in early):
             return False
-        return join_loops(kernel, anchor)
+        return not (self.half and halves.waits(anchor, kernel)) and join_loops(kernel, anchor)
 
     def _is_written_beside(self, whole: Node, kernels: list[Kernel]) -> bool:
         """Whether arrays behind each other need no kernel: the loops that compute them write them there."""
@@ -376,7 +376,8 @@ class Fuser:
         size = max(math.prod(node.shape), 1)
         per_element = sum(min(math.prod(a.shape) / size, 1.0) for a in arrays)
         work = sum(n.op.weight for n in self._inlined(node) if isinstance(n.op, Elementwise))
-        if work > CHEAP or kernels * per_element > per_element + kernels or halves.narrower(node, arrays):
+        narrower = self.half and halves.narrower(node, arrays)
+        if work > CHEAP or kernels * per_element > per_element + kernels or narrower:
             reason = f"{kernels} kernels read it; {work} operations and {per_element:.3g} loads each time"
             self._store(node, "shared", reason)
 

@@ -191,10 +191,10 @@ def castable(function: Any = None, *, name: str = "") -> Any:
         return partial(castable, name=name)
     room = function.__module__.split(".")[1]
     mine = name or (f"{room}_" if room in ("linalg", "fft") else "") + function.__name__
-    if getattr(function, "asks", None) is function:
-        vars(function)["casts"] = mine
-        CASTABLE[mine] = function
-        return function
+    asks: Any = getattr(function, "asks", None)
+    if asks is function:
+        asks.casts, CASTABLE[mine] = mine, asks
+        return asks
 
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:

@@ -62,6 +62,7 @@ def gradients(
         check_loss(loss, seed)
     wrap = type(loss)._of
     order = history(loss.node)
+    again = (lambda node: wrap(cast_again(node))) if any(n.dtype.is_half for n in order) else wrap
     reach = reached(order, {t.node for t in targets}, behind)
     grads: dict[Node, Var] = {}
     chosen: dict[Node, Any] = {}  # where a gradient may be other than 0, a Var of bools; None: anywhere
@@ -73,7 +74,7 @@ def gradients(
         for node in reversed(order):
             if node in grads:
                 moment.twin = node  # a gradient belongs to the line, and to the module, that it is the gradient of
-                hand_on(node, grads, chosen, reach, wrap)
+                hand_on(node, grads, chosen, reach, wrap, again)
     finally:
         moment.twin, moment.autocast = outer
     for t in targets:
@@ -83,9 +84,10 @@ def gradients(
 
 
 def hand_on(
-    node: Node, grads: dict[Node, Var], chosen: dict[Node, Any], reach: set[Node], wrap: Callable[[Node], Var]
-) -> None:
-    """Let hooks see the gradient of `node`, which is complete, and hand it on to its inputs."""
+    node: Node, grads: dict[Node, Var], chosen: dict[Node, Any], reach: set[Node], wrap: Callable[[Node], Var],
+    again: Callable[[Node], Var],
+) -> None:  # fmt: skip
+    """Let hooks see the gradient of `node`, which is complete, and hand it on to its inputs; `again` wraps those."""
     dout, where = _hooked(node, grads[node]), chosen.pop(node, None)
     if dout is not grads[node]:
         grads[node], where = dout, None
@@ -93,7 +95,7 @@ def hand_on(
     if node.tape is not None:
         parts = [(i, part, None) for i, part in _tape_gradients(node, grads, wrap)]
     else:
-        out, inputs = wrap(node), [wrap(cast_again(i)) for i in node.inputs]
+        out, inputs = wrap(node), [again(i) for i in node.inputs]
         parts = [
             (i, *_by_rule(node.op, k, rule, where, out, dout, inputs))
             for k, (i, rule) in enumerate(zip(node.inputs, node.op.gradients, strict=False))

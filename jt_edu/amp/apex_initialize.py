@@ -55,10 +55,6 @@ def initialize(
         min_loss_scale: a dynamic scale does not become smaller; None: it has no limit.
         max_loss_scale: nor larger.
 
-    Returns: models and optimizers as they were given; the models alone, if there are no optimizers.
-
-    Source: NVIDIA Apex 0.1, `apex.amp.initialize`; Micikevicius et al. 2018 (arXiv:1710.03740).
-
     Example:
         >>> net = initialize(jt.nn.Linear(2, 1), opt_level="O2", verbosity=0)
         >>> net.weight.dtype, net(jt.ones(1, 2)).dtype

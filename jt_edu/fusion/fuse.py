@@ -378,7 +378,7 @@ class Fuser:
         work = sum(n.op.weight for n in self._inlined(node) if isinstance(n.op, Elementwise))
         if work > CHEAP or kernels * per_element > per_element + kernels or halves.narrower(node, arrays):
             reason = f"{kernels} kernels read it; {work} operations and {per_element:.3g} loads each time"
-            self._store(halves.narrow(node), "shared", reason)
+            self._store(node, "shared", reason)
 
     def _inlined(self, node: Node) -> set[Node]:
         found, waiting = set(), [node]

@@ -2,8 +2,8 @@
 
     conv2d (float32) -> h (bfloat16) -> cast -> batch norm, and its gradient
 
-The half: it is half as large, and a cast costs next to nothing. So what several kernels read is stored before a cast
-and not behind it, and a cast that a gradient makes for itself waits for the gradient.
+The half: it is half as large, and a cast costs next to nothing. So a half that several kernels read is stored, though
+the float32 that it was made of is there; and a cast that a gradient makes for itself waits for the gradient.
 """
 
 from __future__ import annotations
@@ -25,16 +25,6 @@ def widens(node: Node) -> bool:
     """
     before = node.inputs[0].dtype if len(node.inputs) == 1 else float32
     return before.is_half and node.op is cast_to(float32, before)
-
-
-def narrow(node: Node) -> Node:
-    """What is stored for a node: the half, where it is a half as float32.
-
-    Example:
-        >>> narrow((ones(2, dtype="float16") * 2).float().node).dtype
-        jt.float16
-    """
-    return node.inputs[0] if widens(node) else node
 
 
 def narrower(node: Node, arrays: Iterable[Node]) -> bool:

@@ -34,7 +34,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
 NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
-    "backends.conv", "backends.convolve", "backends.epilogues", "codegen.emit_epilogue", "fusion.epilogue", "fusion.halves",
+    "backends.conv", "backends.convolve", "backends.epilogues", "codegen.emit_epilogue", "fusion.epilogue",
+    "fusion.halves", "variable.autocast", "variable.halves_kept",  # mixed precision (decision 089)
     "ir.conv_pattern", "runtime.conv_step", "runtime.determinism",  # decisions 046 and 048
     "backends.matmul", "runtime.matmul_step",  # the same for products of matrices
     "codegen.prefetch",  # when memory is asked for: no answer depends on it (decision 060)
@@ -50,7 +51,7 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "variable.torch_keywords",  # PyTorch's words for what is made: each does what can be said without it
     "variable.memory_format",  # rules that nothing enters until somebody asks for a format (decision 047)
     # comfort and speed for operators, which the walk from `a * b` to numbers does without (decision 020)
-    "variable.autocast", "variable.halves_kept", "variable.index_bounds", "variable.subgraph_cache", "variable.storage", "variable.pytree",
+    "variable.index_bounds", "variable.subgraph_cache", "variable.storage", "variable.pytree",
     "variable.caller_frame", "variable.parallel_context", "variable.gradient_cache", "runtime.plan_source",
 )  # fmt: skip
 

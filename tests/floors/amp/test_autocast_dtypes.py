@@ -1,4 +1,4 @@
-"""Autocast against PyTorch's: which dtype does each function answer in, and is each name of a list a point to cast at?"""
+"""Autocast against PyTorch's: which dtype does each function answer in, and is each name of a list castable?"""
 
 import re
 
@@ -34,15 +34,17 @@ CASES = {  # how both libraries write a function -> what it is given; "F." is nn
     "F.binary_cross_entropy_with_logits": (X, X), "F.cross_entropy": (some(3, 2), I2), "F.nll_loss": (some(3, 2), I2),
     "F.poisson_nll_loss": (X, above(2, 3)), "F.hinge_embedding_loss": (some(3), SIGNS), "fft.rfft": (X,),
     "F.soft_margin_loss": (some(3), SIGNS), "F.margin_ranking_loss": (some(3), some(3), SIGNS), "fft.fft": (X,),
-    "F.cosine_embedding_loss": (some(3, 2), some(3, 2), SIGNS), "F.triplet_margin_loss": (X, X + 1, X), "fft.irfft": (X,),
+    "F.cosine_embedding_loss": (some(3, 2), some(3, 2), SIGNS), "F.triplet_margin_loss": (X, X + 1, X),
     "F.multi_margin_loss": (some(3, 2), I2), "F.multilabel_soft_margin_loss": (X, above(2, 3)), "fft.fft2": (X,),
-    "linalg.inv": (SPD,), "linalg.cholesky": (SPD,), "linalg.solve": (SPD, Y), "linalg.svdvals": (SPD,),
+    "fft.irfft": (X,), "linalg.inv": (SPD,), "linalg.cholesky": (SPD,), "linalg.solve": (SPD, Y),
+    "linalg.svdvals": (SPD,),
     "linalg.eigvalsh": (SPD,), "linalg.eigvals": (SPD,), "linalg.cond": (SPD,), "linalg.norm": (SPD,),
     "linalg.qr": (SPD,), "linalg.matrix_rank": (SPD,), "stack": ([X, X],), "cat": ([X, X],),
     "index_copy": (X, 0, np.array([0]), X[:1]), "exp": (X,), "pow": (above(3), 2.5), "softmax": (X, 1), "sum": (X,),
     "mean": (X,), "var": (X,), "norm": (X,), "cumsum": (X, 0), "sigmoid": (X,), "F.relu": (X,), "F.gelu": (X,),
-    "F.layer_norm": (X, (3,)), "F.group_norm": (IMAGE, 2), "F.local_response_norm": (IMAGE, 2), "F.interpolate": (IMAGE, 8),
-    "F.normalize": (X,), "F.cosine_similarity": (X, X), "add": (X, X), "atan2": (X, X), "F.pairwise_distance": (X, X),
+    "F.layer_norm": (X, (3,)), "F.group_norm": (IMAGE, 2), "F.local_response_norm": (IMAGE, 2),
+    "F.interpolate": (IMAGE, 8), "F.normalize": (X,), "F.cosine_similarity": (X, X), "add": (X, X),
+    "atan2": (X, X), "F.pairwise_distance": (X, X),
 }  # fmt: skip
 BOTH = {"F.batch_norm": (X, np.zeros(3), np.ones(3)), "cat": ([X, X],), "mul": (X, X), "F.linear": (X, some(4, 3)),
         "F.mse_loss": (X, X), "F.conv2d": (IMAGE, some(3, 2, 2, 2)), "bmm": CASES["bmm"]}  # fmt: skip
@@ -122,7 +124,9 @@ def _named(name):
 
 
 def _asked_as(name):
-    return [re.sub("{.*?}", ".*", pattern) for pattern in CASTABLE if re.fullmatch(re.sub("{.*?}", ".*", pattern), name)]
+    return [
+        re.sub("{.*?}", ".*", pattern) for pattern in CASTABLE if re.fullmatch(re.sub("{.*?}", ".*", pattern), name)
+    ]
 
 
 @pytest.mark.parametrize("lists", [PYTORCH, APEX], ids=["pytorch", "apex"])
@@ -145,7 +149,9 @@ def test_no_function_is_in_two_lists():
         assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("name", ["add", "mul", "div", "atan2", "addcdiv", "addcmul", "cross", "bilinear", "dot", "eq", "gt"])
+@pytest.mark.parametrize(
+    "name", ["add", "mul", "div", "atan2", "addcdiv", "addcmul", "cross", "bilinear", "dot", "eq", "gt"]
+)
 def test_what_the_list_widest_asks_of_arithmetic_promotion_does(name):
     values = {"addcdiv": (X, X, X), "addcmul": (X, X, X), "bilinear": CASES["F.bilinear"], "dot": CASES["dot"]}
     given = [jt.array(x.astype("float32")) for x in values.get(name, (X, X))]

@@ -98,9 +98,9 @@ def test_what_pytorch_writes_and_is_not_here_brings_what_does_the_same(ask, inst
     assert str(caught.value).endswith(f" Try: {instead}.")
 
 
-PARTS = """amp fx lite static contrib quantization quant ao onnx export hub jit
+PARTS = """fx lite static contrib quantization quant ao onnx export hub jit
 cuda cudnn mps xpu mkl mkldnn profiler testing multiprocessing nested masked
-signal functorch distributions autocast vision weightnorm attention gradfunctional
+signal functorch distributions vision weightnorm attention gradfunctional
 math_util dynamo nn.quantized nn.quantizable nn.qat nn.intrinsic backends.cudnn
 backends.cuda backends.mkldnn backends.mps backends.openmp""".split()
 
@@ -116,7 +116,7 @@ def test_a_part_of_pytorch_or_jittor_brings_what_is_planned_or_does_the_same(pat
 
 
 def test_what_is_planned_is_said_to_be_not_here_yet():
-    for name in ("amp", "fx", "quantization", "onnx", "lite"):
+    for name in ("fx", "quantization", "onnx", "lite"):
         with pytest.raises(AttributeError, match="not here yet"):
             getattr(jt, name)
     with pytest.raises(AttributeError, match=r"jt\.backends offers no nmes\. Try: jt\.backends\.names\."):

@@ -151,6 +151,14 @@ def register_float_function(module: Any, name: str) -> None:
     Args:
         module: where it stands.
         name: its name there.
+
+    Example:
+        >>> class Tools:
+        ...     def twice(x): return x * 2
+        >>> register_float_function(Tools, "twice")
+        >>> with jt.amp.autocast():
+        ...     Tools.twice(jt.ones(1).half()).dtype
+        jt.float32
     """
     _register(module, name, float_function)
 
@@ -161,6 +169,14 @@ def register_promote_function(module: Any, name: str) -> None:
     Args:
         module: where it stands.
         name: its name there.
+
+    Example:
+        >>> class Tools:
+        ...     def first(x, y): return x
+        >>> register_promote_function(Tools, "first")
+        >>> with jt.amp.autocast():
+        ...     Tools.first(jt.ones(1).half(), jt.ones(1)).dtype
+        jt.float32
     """
     _register(module, name, promote_function)
 

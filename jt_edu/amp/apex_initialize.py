@@ -16,7 +16,7 @@ from jt_edu.amp.apex_casts import cast_around, cast_model, check_float32
 from jt_edu.amp.apex_handle import init, scaler_of
 from jt_edu.amp.apex_masters import recast
 from jt_edu.amp.apex_optimizer import Scaled, scaling
-from jt_edu.amp.apex_properties import BRIEF, Properties, level, overridden
+from jt_edu.amp.apex_properties import BRIEF, CHECKED, Properties, level, overridden
 from jt_edu.amp.apex_state import Amp, amp_state, tell
 from jt_edu.base.context import current
 from jt_edu.base.dtypes import as_dtype, float32
@@ -37,21 +37,13 @@ def initialize(
     master_weights: bool | None = None, loss_scale: float | str | None = None, cast_model_outputs: Any = None,
     num_losses: int = 1, verbosity: int = 1, min_loss_scale: float | None = None, max_loss_scale: float = 2.0**24,
 ) -> Any:  # fmt: skip
-    """Prepare models and optimizers for a level of mixed precision, as Apex does, and print its properties.
-
-    | property | O0 | O1 | O2 | O3 |
-    |---|---|---|---|---|
-    | cast_model_type | float32 | None | float16 | float16 |
-    | patch_torch_functions | False | True | False | False |
-    | keep_batchnorm_fp32 | None | None | True | False |
-    | master_weights | False | None | True | False |
-    | loss_scale | 1.0 | "dynamic" | "dynamic" | 1.0 |
+    """Prepare models and optimizers for a level of mixed precision, in place, and print its properties, as Apex does.
 
     Args:
-        models: a module in float32, or a list of them; changed in place.
-        optimizers: an optimizer, a list of them, or None; changed in place, so that schedules find them.
+        models: a module in float32, or a list of them.
+        optimizers: one, a list of them, or None.
         enabled: False changes nothing; `scale_loss` then gives losses as they are.
-        opt_level: "O0", "O1", "O2" or "O3", with the letter O.
+        opt_level: "O0", "O1", "O2" or "O3"; their table is in apex_properties.py.
         cast_model_type: the dtype of models and of what they are given; also "bfloat16".
         patch_torch_functions: operators cast what they are given, by Apex's three lists, from here on.
         keep_batchnorm_fp32: batch norm stays float32; also "True" and "False".
@@ -60,51 +52,30 @@ def initialize(
         cast_model_outputs: the dtype of what models return; by default float32, if they are cast.
         num_losses: how many scales there are, see `loss_id` of `scale_loss`.
         verbosity: 0 prints nothing; 2 also each decision of an operator.
-        min_loss_scale: a dynamic scale does not become smaller.
+        min_loss_scale: a dynamic scale does not become smaller; None: it has no limit.
         max_loss_scale: nor larger.
 
-    Returns:
-        Models and optimizers as they were given; of the models alone, if there are no optimizers.
-
-    Raises:
-        ArgumentError: no such level, a property that it has no use for, or an optimizer that was initialized before.
-        DtypeError: a model that is no longer in float32.
-
-    Source: NVIDIA Apex 0.1, `apex.amp.initialize`; Micikevicius et al. 2018 (arXiv:1710.03740).
-
     Example:
-        >>> net = jt.nn.Linear(2, 1)
-        >>> net, sgd = initialize(net, jt.optim.SGD(net.parameters(), lr=0.1), opt_level="O2", verbosity=0)
-        >>> net.weight.dtype, sgd.param_groups[0]["params"][0].dtype, net(jt.ones(1, 2)).dtype
-        (jt.float16, jt.float32, jt.float32)
+        >>> net = initialize(jt.nn.Linear(2, 1), opt_level="O2", verbosity=0)
+        >>> net.weight.dtype, net(jt.ones(1, 2)).dtype
+        (jt.float16, jt.float32)
     """
-    verbosity = whole("initialize", "verbosity", verbosity, 0)
+    wanted = cast_model_type, patch_torch_functions, keep_batchnorm_fp32, master_weights, loss_scale
     if not yes_or_no("initialize", "enabled", enabled):
+        init(enabled=False)
         current().rank_state["amp"] = Amp(Properties())
-        return models if optimizers is None else (models, optimizers)
-    wanted = {
-        "cast_model_type": cast_model_type, "patch_torch_functions": patch_torch_functions,
-        "keep_batchnorm_fp32": keep_batchnorm_fp32, "master_weights": master_weights, "loss_scale": loss_scale,
-    }  # fmt: skip
-    chosen = _chosen(opt_level, wanted, verbosity)
-    limits = _limits(min_loss_scale, max_loss_scale)
-    losses = whole("initialize", "num_losses", num_losses, 1)
-    state = Amp(chosen, [scaler_of(chosen.loss_scale, *limits) for _ in range(losses)], verbosity)
-    modules, rules = _listed("models", models, Module), _listed("optimizers", optimizers, Optimizer)
-    for optimizer in rules:
-        if "_amp" in vars(optimizer):
-            raise ArgumentError("an optimizer is initialized once", f"{optimizer!r} a second time", "a new optimizer")
-    _cast(modules, chosen, cast_model_outputs)
-    init(enabled=chosen.patch_torch_functions, verbose=verbosity > 1)
-    for optimizer in rules:
-        Scaled(optimizer, state.scalers, chosen.master_weights, verbosity).attached()
-        recast(optimizer)
-    current().rank_state["amp"] = state
+    else:
+        chosen = _chosen(opt_level, dict(zip(CHECKED, wanted, strict=True)), verbosity)
+        count, limits = whole("initialize", "num_losses", num_losses, 1), _limits(min_loss_scale, max_loss_scale)
+        state = Amp(chosen, [scaler_of(chosen.loss_scale, *limits) for _ in range(count)], verbosity)
+        rules = _listed("optimizers", optimizers, Optimizer)
+        _prepare(_listed("models", models, Module), rules, state, cast_model_outputs)
     return models if optimizers is None else (models, optimizers)
 
 
 def _chosen(opt_level: str, wanted: dict[str, Any], verbosity: int) -> Properties:
     """The properties of a level and those that take their place, both of them printed."""
+    whole("initialize", "verbosity", verbosity, 0)
     defaults = level(opt_level)
     chosen = overridden(defaults, wanted)
     given = ", ".join(name for name, value in wanted.items() if value is not None) or "none"
@@ -127,6 +98,22 @@ def _listed(name: str, given: Any, kind: type) -> list[Any]:
             found, way = short(one), f"one {kind.__name__}, or a list of them"
             raise ArgumentError(f"amp takes {name} of the class {kind.__name__}", found, way)
     return listed
+
+
+def _prepare(models: list[Module], optimizers: list[Optimizer], state: Amp, cast_model_outputs: Any) -> None:
+    """Cast what is to be cast, let operators cast or not, and make optimizers ask for their scale."""
+    for optimizer in optimizers:
+        if "_amp" in vars(optimizer):
+            raise ArgumentError("an optimizer is initialized once", f"{optimizer!r} a second time", "a new optimizer")
+    wide = {p: p.detach() for optimizer in optimizers for p in params_of(optimizer.param_groups)}
+    _cast(models, state.properties, cast_model_outputs)
+    init(enabled=state.properties.patch_torch_functions, verbose=state.verbosity > 1)
+    for optimizer in optimizers:
+        scaled = Scaled(optimizer, state.scalers, state.properties.master_weights, state.verbosity).attached()
+        if scaled.masters is not None:
+            scaled.masters.begin(wide)
+        recast(optimizer)
+    current().rank_state["amp"] = state
 
 
 def _cast(models: list[Module], chosen: Properties, cast_model_outputs: Any) -> None:

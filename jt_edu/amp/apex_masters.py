@@ -13,6 +13,7 @@ Source: Micikevicius et al. 2018, "Mixed precision training", section 3.1 (arXiv
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from jt_edu.base.context import no_grad
@@ -62,6 +63,11 @@ class Masters:
         """The optimizer was given one more group of parameters."""
         self.model.add_param_group({"params": [*self.optimizer.param_groups[-1]["params"]]})
         self._replace(-1)
+
+    def begin(self, wide: Mapping[Var, Var]) -> None:
+        """Start from what the weights were before they became halves."""
+        for p, m in self.pairs():
+            m.update(wide.get(p, m))
 
     def follow(self) -> None:
         """Weights of the model that were changed by hand, or read from a file, become those of the masters."""

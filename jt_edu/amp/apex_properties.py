@@ -1,7 +1,11 @@
 """Apex properties: what does each of the levels O0 to O3 mean, and what may be changed about it?
 
-    O0   float32 throughout             O2   the model in float16, batch norm and master weights in float32
-    O1   casts around operators         O3   float16 throughout
+                              O0           O1             O2           O3
+    cast_model_type           float32      None           float16      float16       parameters and inputs
+    patch_torch_functions     False        True           False        False         operators cast
+    keep_batchnorm_fp32       None         None           True         False
+    master_weights            False        None           True         False         float32 copies
+    loss_scale                1.0          "dynamic"      "dynamic"    1.0
 
 A property that is given to `initialize` takes the place of the level's own, if the two make sense together.
 
@@ -126,7 +130,7 @@ def _loss_scale(value: Any) -> float | str:
     except ValueError:
         found = f"loss_scale={short(value)}"
         raise ArgumentError("a loss scale is a number, or 'dynamic'", found, "loss_scale='dynamic'") from None
-    return number("initialize", "loss_scale", read, 0.0, above=True, finite=True)
+    return float(number("initialize", "loss_scale", read, 0.0, above=True, finite=True))
 
 
 WEIGHTS = ("cast_model_type", "keep_batchnorm_fp32", "master_weights")

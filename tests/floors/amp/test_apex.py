@@ -438,6 +438,13 @@ def test_zero_grad_forgets_the_gradients_of_model_and_masters():
     assert all(p.grad is None for p in (*net.parameters(), *amp.master_params(sgd)))
 
 
+def test_masters_begin_as_the_float32_weights():
+    _, sgd = initialized("O2")
+
+    for m, p in zip(amp.master_params(sgd), network().parameters(), strict=True):
+        np.testing.assert_array_equal(m.numpy(), p.numpy())
+
+
 def test_masters_forget_their_gradients_after_a_step():
     net, sgd = initialized("O2", loss_scale=16.0)
 

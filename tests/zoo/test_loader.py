@@ -258,7 +258,7 @@ def test_means_fit_the_channels_of_the_network():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: data.create_transform(24, tf_preprocessing=True), "no argument tf_preprocessing"),
+        (lambda: data.create_transform(24, tf_preprocessing=True), "found tf_preprocessing=True. Try: leaving it out"),
         (lambda: data.create_transform(24, crop_pc=0.9), "no argument crop_pc; found crop_pc=0.9. Try: crop_pct"),
         (lambda: data.create_transform((3, 24, 24, 1)[:0]), "input_size"),
         (lambda: data.create_transform(24, crop_mode="middle"), "found crop_mode='middle'"),

@@ -139,6 +139,19 @@ def test_a_seed_gives_the_same_batches_with_and_without_workers(fast):
     assert not same(alone[:1], alone[1:])
 
 
+def test_what_a_training_loop_draws_does_not_change_what_is_erased():
+    def batches(drawn):
+        jt.set_global_seed(3)
+        loader = iter(data.create_loader(digits(), SIZE, 8, is_training=True, re_prob=1.0, re_mode="pixel"))
+        found = []
+        for _ in range(3):
+            np.random.random(drawn)  # noqa: NPY002 - what a loop may do
+            found.append([part.numpy() for part in next(loader)])
+        return found
+
+    assert same(batches(0), batches(7))
+
+
 def test_prefetched_or_not_images_are_the_same():
     for given in ({}, {"mean": (0.2,), "std": (0.5,)}, {"is_training": True, "no_aug": True}):
         found = []

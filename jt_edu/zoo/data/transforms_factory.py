@@ -139,7 +139,8 @@ class ImageTransform(Compose):
         erasing = RandomErasing(re_prob, mode=re_mode, max_count=re_count)
         if training and not plain:
             chances = {"color_jitter": color_jitter_prob, "gray": grayscale_prob, "blur": gaussian_blur_prob}
-            steps = [*_piece(size, scale, ratio, interpolation), RandomHorizontalFlip(hflip), RandomVerticalFlip(vflip)]
+            steps: Steps = [*_piece(size, scale, ratio, interpolation), RandomHorizontalFlip(hflip)]
+            steps += [RandomVerticalFlip(vflip)]
             steps += [*_drawn(auto_augment, size, mean, interpolation), *_colours(color_jitter, auto_augment, chances)]
             super().__init__([*steps, *end, *[erasing][: not later and re_prob > 0]])
             return

@@ -139,6 +139,19 @@ def test_a_seed_gives_the_same_batches_with_and_without_workers(fast):
     assert not same(alone[:1], alone[1:])
 
 
+def test_what_a_training_loop_draws_does_not_change_what_is_erased():
+    def batches(drawn):
+        jt.set_global_seed(3)
+        loader = iter(data.create_loader(digits(), SIZE, 8, is_training=True, re_prob=1.0, re_mode="pixel"))
+        found = []
+        for _ in range(3):
+            np.random.random(drawn)  # noqa: NPY002 - what a loop may do
+            found.append([part.numpy() for part in next(loader)])
+        return found
+
+    assert same(batches(0), batches(7))
+
+
 def test_prefetched_or_not_images_are_the_same():
     for given in ({}, {"mean": (0.2,), "std": (0.5,)}, {"is_training": True, "no_aug": True}):
         found = []
@@ -258,7 +271,7 @@ def test_means_fit_the_channels_of_the_network():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: data.create_transform(24, tf_preprocessing=True), "no argument tf_preprocessing"),
+        (lambda: data.create_transform(24, tf_preprocessing=True), "found tf_preprocessing=True. Try: leaving it out"),
         (lambda: data.create_transform(24, crop_pc=0.9), "no argument crop_pc; found crop_pc=0.9. Try: crop_pct"),
         (lambda: data.create_transform((3, 24, 24, 1)[:0]), "input_size"),
         (lambda: data.create_transform(24, crop_mode="middle"), "found crop_mode='middle'"),

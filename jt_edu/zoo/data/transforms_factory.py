@@ -135,20 +135,20 @@ class ImageTransform(Compose):
         part = 0.875 if crop_pct is None else number(who, "crop_pct", crop_pct, 0, above=True, finite=True)
         border = 0 if crop_border_pixels is None else whole(who, "crop_border_pixels", crop_border_pixels, 0)
         later = yes_or_no(who, "use_prefetcher", use_prefetcher) or not yes_or_no(who, "normalize", normalize)
-        steps: Steps
-        end: Steps = [ToPlanes(False)] if later else [ToPlanes(True), Normalize(mean, std)]
+        end: Steps = [ToPlanes(scaled=not later), *[Normalize(mean, std)][: not later]]
         erasing = RandomErasing(re_prob, mode=re_mode, max_count=re_count)
         if training and not plain:
             chances = {"color_jitter": color_jitter_prob, "gray": grayscale_prob, "blur": gaussian_blur_prob}
-            steps = [*_piece(size, scale, ratio, interpolation), RandomHorizontalFlip(hflip), RandomVerticalFlip(vflip)]
+            steps: Steps = [*_piece(size, scale, ratio, interpolation), RandomHorizontalFlip(hflip)]
+            steps += [RandomVerticalFlip(vflip)]
             steps += [*_drawn(auto_augment, size, mean, interpolation), *_colours(color_jitter, auto_augment, chances)]
-            super().__init__([*steps, *end, *([] if later or not re_prob else [erasing])])
+            super().__init__([*steps, *end, *[erasing][: not later and re_prob > 0]])
             return
         way = interpolation_of(who, "bilinear" if training and interpolation == "random" else interpolation, "bicubic")
         if training:
             steps = [Resize(size if isinstance(input_size, (tuple, list)) else size[0], way), CenterCrop(size)]
         else:
-            steps = [*([TrimBorder(border)] if border else []), *_middle(size, part, crop_mode, way, mean)]
+            steps = [*[TrimBorder(border)][: border > 0], *_middle(size, part, crop_mode, way, mean)]
         super().__init__([*steps, *end])
 
 
@@ -159,7 +159,9 @@ def check_others(who: str, others: dict[str, Any], kind: type) -> None:
     """Refuse arguments that timm has and this class has not, by name."""
     words = [name for name in inspect.signature(kind).parameters if name != "others"]
     for wrong, value in others.items():
-        raise ArgumentError(f"{who} takes no argument {wrong}", f"{wrong}={value!r}", word_meant(wrong, words))
+        like = word_meant(wrong, words)
+        way = "leaving it out" if like == ", ".join(words) else like
+        raise ArgumentError(f"{who} takes no argument {wrong}", f"{wrong}={value!r}", way)
 
 
 def _piece(size: tuple[int, int], scale: Any, ratio: Any, interpolation: str) -> Steps:

@@ -96,6 +96,19 @@ def test_on_several_ranks_the_losses_are_the_same(tmp_path, few, more):
                 np.testing.assert_allclose(history[column], alone[column], rtol=1e-4)
 
 
+def test_each_rank_has_its_share_of_a_batch(tmp_path, few):
+    def first():
+        images, labels = next(Run(configured(["--batch-size", "16", "--output", str(tmp_path)])).train.epoch(0))
+        return images.numpy(), labels.tolist()
+
+    whole, labels = first()
+    shares = jt.simulate(3)(first)
+
+    assert [len(images) for images, _ in shares] == [6, 5, 5]
+    np.testing.assert_array_equal(np.concatenate([images for images, _ in shares]), whole)
+    assert [label for _, some in shares for label in some] == labels
+
+
 def test_a_run_on_two_ranks_goes_on_alone(tmp_path, few, monkeypatch):
     flags = ["--epochs", "2", "--batch-size", "16", "--checkpoint-every", "2", "--output"]
     whole, updated = train.main([*flags, str(tmp_path / "1")]), Run._updated

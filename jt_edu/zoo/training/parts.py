@@ -122,7 +122,7 @@ def clip(parameters: Iterable[Var], mode: str, limit: float) -> None:
     (arXiv:2102.06171).
 
     Example:
-        >>> p = jt.array([[3.0, 4.0]]); (p * 2).sum().backward(); clip([p], "agc", 0.1); p.grad.norm().item()
+        >>> p = jt.array([[3.0, 4.0]]); (p * 2).sum().backward(); clip([p], "agc", 0.1); round(p.grad.norm().item(), 4)
         0.5
     """
     if choice("train", "--clip-mode", mode, (*CLIPS, "agc")) in CLIPS:

@@ -56,7 +56,7 @@ def variant(
 ) -> Callable[..., Network]:
     """A function that makes one network of a family; it takes `pretrained`, and settings of the family.
 
-    With `pretrained=True` it has torchvision's weights, or it is an error that says where to put them. `recipe` of it is
+    With `pretrained=True` it has torchvision's weights, or it is an error that says where to put them. Its `recipe` is
     (family, args, named).
 
     Args:

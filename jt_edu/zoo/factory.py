@@ -105,16 +105,15 @@ def build_model_with_cfg(
     if out_indices is not None and not features_only:
         raise ArgumentError("out_indices are for features_only=True", f"out_indices={out_indices!r} without it")
     size = {"img_size": cfg.input_size[1:]} if cfg.fixed_input_size else {}
-    kwargs = {"num_classes": cfg.num_classes, "in_chans": cfg.input_size[0], **size, **kwargs}
-    model = model_cls(**kwargs)
+    model = model_cls(**{"num_classes": cfg.num_classes, "in_chans": cfg.input_size[0], **size, **kwargs})
     model.pretrained_cfg = model.default_cfg = cfg.to_dict()
     if pretrained:
-        load_pretrained(model, cfg, kwargs["in_chans"], pretrained_filter_fn, pretrained_strict)
+        load_pretrained(model, cfg, kwargs.get("in_chans", cfg.input_size[0]), pretrained_filter_fn, pretrained_strict)
     if not features_only:
         return model
     how = {**(feature_cfg or {}), **({} if out_indices is None else {"out_indices": out_indices})}
     extractor = EXTRACTORS[how.pop("feature_cls", "list")](model, **how)
-    extractor.pretrained_cfg = extractor.default_cfg = cfg.to_dict()
+    extractor.pretrained_cfg = extractor.default_cfg = model.pretrained_cfg
     return extractor
 
 

@@ -25,7 +25,7 @@ from jt_edu.base.own import own
 from jt_edu.models.weights import head
 from jt_edu.nn import init
 from jt_edu.ops.arguments import choice
-from jt_edu.variable.var import Var
+from jt_edu.variable.var import Var, as_var
 from jt_edu.zoo.factory import build_model_with_cfg
 from jt_edu.zoo.layers.drop import DropPath
 from jt_edu.zoo.layers.tokens import Mlp, PatchEmbed, pair
@@ -65,7 +65,8 @@ class MixerBlock(nn.Module):
     def execute(self, x: Var) -> Var:
         """The same shape."""
         x = x + self.drop_path(self.mlp_tokens(self.norm1(x).transpose(1, 2)).transpose(1, 2))
-        return x + self.drop_path(self.mlp_channels(self.norm2(x)))
+        y: Var = x + self.drop_path(self.mlp_channels(self.norm2(x)))
+        return y
 
 
 class MlpMixer(StagedNet):
@@ -117,13 +118,13 @@ class MlpMixer(StagedNet):
             if isinstance(layer, nn.Conv2d):
                 init.trunc_normal_(layer.weight, std=1.0)
                 layer.weight.assign(layer.weight / (CUT * math.sqrt(layer.weight[0].size)))
-                init.zero_(layer.bias)
+                init.zero_(as_var(layer.bias))
             elif isinstance(layer, nn.Linear) and name != "head":
                 init.xavier_uniform_(layer.weight)
-                init.gauss_(layer.bias, std=1e-6)
+                init.gauss_(as_var(layer.bias), std=1e-6)
         if isinstance(self.head, nn.Linear):
             init.zero_(self.head.weight)
-            init.constant_(self.head.bias, score)
+            init.constant_(as_var(self.head.bias), score)
 
     def get_classifier(self) -> nn.Module:
         """The last layer."""
@@ -159,7 +160,7 @@ def mlp_mixer(name: str, pretrained: bool, settings: dict[str, Any], **own: Any)
         >>> mlp_mixer("mixer_s16_224", False, {"num_classes": 0}, num_blocks=1, embed_dim=4).num_features
         4
     """
-    how = {"feature_cls": "getter", "out_indices": 3}
+    how = {"feature_cls": "getter", "out_indices": min(3, {**own, **settings}.get("num_blocks", 8))}
     return build_model_with_cfg(MlpMixer, name, pretrained, feature_cfg=how, **{**own, **settings})
 
 

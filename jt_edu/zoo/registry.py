@@ -251,7 +251,7 @@ def list_modules() -> list[str]:
 
     Example:
         >>> jt.zoo.list_modules()[:3]
-        ['alexnet', 'densenet', 'googlenet']
+        ['alexnet', 'convnext', 'densenet']
     """
     return sorted({entry.module for entry in ENTRIES.values()})
 

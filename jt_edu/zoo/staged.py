@@ -7,6 +7,7 @@ image -- begin -- block -- block -- ... -- norm -- pool, linear
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from jt_edu import nn
@@ -32,15 +33,13 @@ class StagedNet(nn.Module):
     num_features: int
     head_hidden_size: int
     norm: nn.Module
+    forward_head: Callable[..., Var]  # features -> scores
+    reset_classifier: Callable[..., None]
 
     def forward_features(self, x: Var) -> Var:
         """What the blocks make of images."""
         features: Var = self.norm(getattr(self, self.row)(self._begun(x)))
         return features
-
-    def forward_head(self, x: Var, pre_logits: bool = False) -> Var:
-        """Scores of features; a subclass writes it."""
-        raise NotImplementedError
 
     def execute(self, x: Var) -> Var:
         """Scores of images."""
@@ -110,4 +109,4 @@ class StagedNet(nn.Module):
         return wanted
 
     def _headless(self) -> None:
-        self.reset_classifier(0, "")  # type: ignore[operator]
+        self.reset_classifier(0, "")

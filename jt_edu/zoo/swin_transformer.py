@@ -41,7 +41,7 @@ from jt_edu.base.errors import ArgumentError
 from jt_edu.nn import init
 from jt_edu.ops.create import zeros
 from jt_edu.ops.transpose import roll
-from jt_edu.variable.var import Var, array
+from jt_edu.variable.var import Var, array, as_var
 from jt_edu.zoo.factory import build_model_with_cfg
 from jt_edu.zoo.layers.drop import DropPath, drop_path_rates
 from jt_edu.zoo.layers.pool import ClassifierHead
@@ -94,7 +94,7 @@ def relative_position_index(window: Size) -> np.ndarray:
     high, wide = window
     y, x = np.divmod(np.arange(high * wide), wide)
     down, right = y[:, None] - y, x[:, None] - x
-    return (down + high - 1) * (2 * wide - 1) + right + wide - 1
+    return np.asarray((down + high - 1) * (2 * wide - 1) + right + wide - 1)
 
 
 def shifted_window_mask(size: Size, window: Size, shift: Size) -> np.ndarray:
@@ -146,8 +146,8 @@ class WindowAttention(nn.Module):
         self.relative_position_bias_table = zeros((2 * high - 1) * (2 * wide - 1), num_heads)
         init.trunc_normal_(self.relative_position_bias_table, std=0.02)
         self._row = array(relative_position_index(window_size).ravel())  # of no state: private
-        shifted = any(shift_size)
-        self._mask = array(shifted_window_mask(input_resolution, window_size, shift_size)) if shifted else None
+        mask = shifted_window_mask(input_resolution, window_size, shift_size) if any(shift_size) else None
+        self._mask = None if mask is None else array(mask)
         self.qkv = nn.Linear(dim, 3 * dim, bias=qkv_bias)
         self.attn_drop = attn_drop
         self.proj = nn.Linear(dim, dim)
@@ -213,7 +213,7 @@ class SwinTransformerBlock(nn.Module):
     def execute(self, x: Var) -> Var:
         """The same shape."""
         x = x + self.drop_path1(self.attn(self.norm1(x)))
-        return x + self.drop_path2(self.mlp(self.norm2(x)))
+        return as_var(x + self.drop_path2(self.mlp(self.norm2(x))))
 
 
 class PatchMerging(nn.Module):
@@ -360,9 +360,8 @@ def swin_transformer(name: str, pretrained: bool, settings: dict[str, Any], **ow
     """The network of this name, with what is its own, and with the settings that were asked for.
 
     Example:
-        >>> small = {"embed_dim": 4, "depths": (1, 1), "num_heads": (1, 1), "num_classes": 0}
-        >>> swin_transformer("swin_tiny_patch4_window7_224", False, small).num_features
-        8
+        >>> swin_transformer("swin_tiny_patch4_window7_224", False, {"num_classes": 0, "embed_dim": 24}).num_features
+        192
     """
     how = {"feature_cls": "getter", "out_indices": range(len({**own, **settings}.get("depths", range(4))))}
     return build_model_with_cfg(SwinTransformer, name, pretrained, feature_cfg=how, **{**own, **settings})

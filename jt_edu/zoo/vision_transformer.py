@@ -123,7 +123,8 @@ class Block(nn.Module):
     def execute(self, x: Var) -> Var:
         """The same shape."""
         x = x + self.drop_path1(self.ls1(self.attn(self.norm1(x))))
-        return x + self.drop_path2(self.ls2(self.mlp(self.norm2(x))))
+        y: Var = x + self.drop_path2(self.ls2(self.mlp(self.norm2(x))))
+        return y
 
 
 class VisionTransformer(StagedNet):
@@ -253,7 +254,7 @@ def vision_transformer(name: str, pretrained: bool, settings: dict[str, Any], **
         >>> vision_transformer("vit_tiny_patch16_224", False, {"num_classes": 0}, embed_dim=12, depth=1).num_features
         12
     """
-    how = {"feature_cls": "getter", "out_indices": 3}
+    how = {"feature_cls": "getter", "out_indices": min(3, {**own, **settings}.get("depth", 12))}
     return build_model_with_cfg(VisionTransformer, name, pretrained, feature_cfg=how, **{**own, **settings})
 
 

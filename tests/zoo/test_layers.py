@@ -52,7 +52,8 @@ WITH = {  # what our layers are given, and what timm's are, where that differs
     "ClassifierHead": [
         {"in_features": 16, "num_classes": 3, **more}
         for more in (
-            {}, {"pool_type": ""}, {"pool_type": "catavgmax"}, {"use_conv": True}, {"use_conv": True, "pool_type": ""},
+            {}, {"pool_type": "", "num_classes": 0}, {"pool_type": "catavgmax"}, {"use_conv": True},
+            {"use_conv": True, "pool_type": ""},
             {"drop_rate": 0.5}, {"num_classes": 0}, {"pool_type": "max", "use_conv": True, "num_classes": 0},
         )
     ],

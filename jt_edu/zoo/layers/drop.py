@@ -123,8 +123,9 @@ def drop_block_2d(
     squares = nn.max_pool2d(centers, (high, wide), 1, (high // 2, wide // 2))  # an even one makes the map longer
     gone = squares[..., (high + 1) % 2 :, (wide + 1) % 2 :]
     if yes_or_no(name, "with_noise", with_noise):
-        return v * (1 - gone) + random(box, v.dtype, "normal", generator=apart()).detach() * gone
-    kept = 1 - gone
+        out: Var = v * (1 - gone) + random(box, v.dtype, "normal", generator=apart()).detach() * gone
+        return out
+    kept: Var = 1 - gone
     return v * (kept / (kept.mean() + 1e-7 / kept.size) if yes_or_no(name, "scale_by_keep", scale_by_keep) else kept)
 
 

@@ -88,7 +88,8 @@ class SEModule(nn.Module):
         seen = x.mean((2, 3), keepdims=True)  # (n, c, 1, 1)
         if self.add_maxpool:
             seen = seen * 0.5 + x.max((2, 3), keepdims=True) * 0.5
-        return x * self.gate(self.fc2(self.act(self.bn(self.fc1(seen)))))
+        out: Var = x * self.gate(self.fc2(self.act(self.bn(self.fc1(seen)))))
+        return out
 
 
 class SqueezeExcite(nn.Module):
@@ -121,7 +122,8 @@ class SqueezeExcite(nn.Module):
     def execute(self, x: Var) -> Var:
         """The same shape."""
         seen = x.mean((2, 3), keepdims=True)  # (n, in_chs, 1, 1)
-        return x * self.gate(self.conv_expand(self.act1(self.conv_reduce(seen))))
+        out: Var = x * self.gate(self.conv_expand(self.act1(self.conv_reduce(seen))))
+        return out
 
 
 class EcaModule(nn.Module):
@@ -171,4 +173,5 @@ class EcaModule(nn.Module):
         n, c = x.shape[:2]
         seen = self.conv(x.mean((2, 3)).reshape(n, 1, c))
         seen = seen if self.conv2 is None else self.conv2(self.act(seen))  # type: ignore[misc]
-        return x * self.gate(seen).reshape(n, c, 1, 1)
+        out: Var = x * self.gate(seen).reshape(n, c, 1, 1)
+        return out

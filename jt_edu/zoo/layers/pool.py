@@ -68,12 +68,11 @@ class SelectAdaptivePool2d(nn.Module):
 
     def execute(self, x: Any) -> Var:
         """(n, c, *output_size), or (n, c)."""
-        if self.is_identity():
-            return x.flatten(1) if self.flatten else x  # type: ignore[no-any-return]
-        y = pooled(
-            x, self.pool_type.removeprefix("fast") or "avg", self.input_fmt, None if self.whole else self.output_size
-        )
-        return y.flatten(1) if self.flatten else y  # type: ignore[no-any-return]
+        y: Var = x
+        if self.pool_type:
+            kind, windows = self.pool_type.removeprefix("fast") or "avg", None if self.whole else self.output_size
+            y = pooled(x, kind, self.input_fmt, windows)
+        return y.flatten(1) if self.flatten else y
 
     def extra_repr(self) -> str:
         """Its settings."""
@@ -94,13 +93,16 @@ def pooled(x: Var, kind: str, input_fmt: str = "NCHW", windows: Any = None) -> V
         [[[2.5]]]
     """
     places, channels = PLACES[input_fmt]
-    means = lambda: x.mean(places, keepdims=True) if windows is None else nn.adaptive_avg_pool2d(x, windows)  # noqa: E731
-    tops = lambda: x.max(places, keepdims=True) if windows is None else nn.adaptive_max_pool2d(x, windows)  # noqa: E731
     if kind == "catavgmax":
-        return concat([means(), tops()], channels)
+        return concat([pooled(x, one, input_fmt, windows) for one in ("avg", "max")], channels)
     if kind == "avgmax":
-        return (means() + tops()) * 0.5
-    return means() if kind == "avg" else tops()
+        return (pooled(x, "avg", input_fmt, windows) + pooled(x, "max", input_fmt, windows)) * 0.5
+    y: Var
+    if windows is None:
+        y = x.mean(places, keepdims=True) if kind == "avg" else x.max(places, keepdims=True)
+    else:
+        y = nn.adaptive_avg_pool2d(x, windows) if kind == "avg" else nn.adaptive_max_pool2d(x, windows)
+    return y
 
 
 class ClassifierHead(nn.Module):
@@ -117,6 +119,8 @@ class ClassifierHead(nn.Module):
         >>> ClassifierHead(8, 3)(jt.ones(2, 8, 4, 4)).shape
         (2, 3)
     """
+
+    global_pool: SelectAdaptivePool2d
 
     def __init__(
         self, in_features: int, num_classes: int, pool_type: str = "avg", drop_rate: float = 0.0,

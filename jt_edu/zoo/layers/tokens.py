@@ -111,7 +111,8 @@ class PatchEmbed(nn.Module):
 
     def feat_ratio(self) -> int:
         """How many pixels become one: the longer side of a patch."""
-        return max(self.patch_size)
+        longer: int = max(self.patch_size)
+        return longer
 
     def dynamic_feat_size(self, img_size: tuple[int, int]) -> tuple[int, int]:
         """How many patches an image has along each side.
@@ -125,7 +126,7 @@ class PatchEmbed(nn.Module):
 
     def execute(self, x: Var) -> Var:
         """Vectors, in the format `output_fmt`."""
-        (high, wide), size = self.patch_size, tuple(x.shape[2:])
+        (high, wide), size = self.patch_size, (x.shape[2], x.shape[3])
         if self.img_size is not None and self.strict_img_size and size != self.img_size:
             way = "strict_img_size=False"
             raise ShapeError(f"this PatchEmbed takes images of {self.img_size}", f"shape {x.shape}", way)

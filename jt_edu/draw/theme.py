@@ -16,6 +16,7 @@ COLOURS = {
     "kernel": "#0072b2", "module": "#0072b2", "line": "#0072b2", "repeat": "#0072b2", "part": "#0072b2",
     "output": "#0072b2", "alone": "#8a8f98",
 }  # fmt: skip
+DTYPES = {"float16": "#d55e00", "bfloat16": "#cc79a7", "float64": "#0072b2"}  # what stands out beside float32
 SANS = '"Helvetica Neue","Segoe UI",Roboto,Arial,"Liberation Sans",system-ui,sans-serif'
 MONO = 'ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace'
 
@@ -29,6 +30,8 @@ def rules(identity: str, kinds: Iterable[str]) -> Iterator[str]:
         colour = COLOURS[kind]
         found[f".{kind} .b"] = f"stroke-width:1.3;{mix('fill', colour, 20, 'paper')}{mix('stroke', colour, 78, 'ink')}"
         found[f".{kind} .c"] = mix("fill", colour, 45, "ink")
+    for dtype in sorted(set(kinds) & set(DTYPES)):
+        found[f".{dtype}"] = "font-weight:600;" + mix("fill", DTYPES[dtype], 62, "ink")
     for selector, rule in found.items():
         yield ",".join(f"#{identity} {part}" for part in selector.split(",")) + f"{{{rule}}}"
 

@@ -15,6 +15,7 @@ import { clamp } from "../../numbers.js";
 import { outline, pill } from "./shapes.js";
 import { TIMES } from "./words.js";
 
+const PRECISIONS = ["float16", "bfloat16", "float64"];
 const CAPITALS = ["output", "alone"];
 const SHORT = /** @type {Record<string, string>} */ ({ output: "OUT" });
 
@@ -90,6 +91,15 @@ export function labelOf(card) {
     return [named, card.facts, kind(card).replace("∂ ", ""), ...marks].filter(Boolean).join(", ");
 }
 
+/**
+ * The class that colours a second line, where its dtype is a half or float64.
+ * @param {Card} card
+ * @returns {string[]}
+ */
+function precision(card) {
+    return card.facts.split(" ").filter((word) => PRECISIONS.includes(word)).slice(0, 1).map((word) => `jt-d-${word}`);
+}
+
 /** @param {Card} card @param {number} wide @param {Words[]} words */
 function lines(card, wide, words) {
     const [bold, rest] = title(card);
@@ -99,7 +109,7 @@ function lines(card, wide, words) {
     const first = put(words, said, "bold", room, [13, 4], pad(card), [20, 20, 18, 32, 36], {}, short);
     first.classList.add("v");
     const second = put(words, cut(card.facts, 40), "mono", room, [11.5, 2], pad(card), [36, 37, 37]);
-    second.classList.add("f");
+    second.classList.add("f", ...precision(card));
     const right = { x: wide - pad(card), "text-anchor": "end" };
     const third = put(words, kind(card).toUpperCase(), "caps", room, [11, 0], 0, [20], { ...right, class: "c" });
     const fourth = put(words, card.number, "mono", room, [11, 0], 0, [36], { ...right, class: "i" });

@@ -11,7 +11,7 @@
 /** @import { Card } from "../../graph/view.js" */
 
 import { button, facts, named, soft } from "../../controls.js";
-import { h } from "../../dom.js";
+import { h, s } from "../../dom.js";
 import { heat } from "../../heat.js";
 import { placeOf, wordsOf } from "../../names.js";
 import { bytesText, count, numberText, shapeText } from "../../numbers.js";
@@ -44,7 +44,8 @@ export function legend(kinds) {
     const rows = known.map((kind) => row(swatch(kind), KINDS[kind], MEANS[kind] ?? ""));
     const stored = row(swatch("elementwise", true), "two lines", "stored in memory");
     const gradient = row(swatch("gradient"), "dashes", "part of a gradient");
-    return [named("Outlines"), h("ul", "jt-kinds", rows, stored, gradient)];
+    const precision = row(s("svg", { width: 28 }), "colored dtypes", "16 or 64 bits, beside float32");
+    return [named("Outlines"), h("ul", "jt-kinds", rows, stored, gradient, precision)];
 }
 
 /** @typedef {globalThis.Node | string} Part what can be put into an element */

@@ -21,6 +21,8 @@ LEFT_OUT = {
     "jt.Var.reduce_as(reducer=)": "the same",
     "jt.machine(again=)": "measures for seconds: tests/floors/lens/test_machine.py",
     "jt.recording(run=)": "tests/floors/lens/test_recording.py",
+    "jt.config.*Error(*)": "parts of the message of an error, as of all of the family",
+    "jt.config.ArgumentParser(*)": "argparse's own: tests/floors/config/test_argument_parser.py",
     "jt.edit_kernel(seconds=)": "ends a process when time is over: tests/floors/lens/test_kernel_edit.py",
     "jt.Edit(seconds=)": "the same",
 }

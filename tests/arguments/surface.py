@@ -31,6 +31,7 @@ ROOMS = {
     "jt.fft": jt.fft,
     "jt.amp": jt.amp,
     "jt.zoo.data": zoo_data,
+    "jt.config": jt.config,
 }
 
 

@@ -75,7 +75,7 @@ class Field:
             return [shlex.split(line) for line in value.splitlines() if line.strip()]
         if isinstance(self.action, argparse.BooleanOptionalAction):
             return [[value]] if value else []
-        several = shlex.split(value) if self.action.nargs is not None else [value]
+        several = [value] * bool(value) if self.action.nargs in {None, "?"} else shlex.split(value)
         return [several] if (value if self.tick is None else self.tick.value) else []
 
     def show(self, times: Times, value: Any) -> None:
@@ -97,7 +97,7 @@ class Field:
         elif self.repeats:
             self.words.value = "\n".join(map(shlex.join, times))
         else:
-            self.words.value = shlex.join(last) if self.action.nargs is not None else "".join(last)
+            self.words.value = "".join(last) if self.action.nargs in {None, "?"} else shlex.join(last)
 
 
 def _offered(left_out: str, words: Iterable[str]) -> list[tuple[str, str]]:

@@ -66,7 +66,8 @@ def commands(make):
 
 LINES = [
     (training, line) for line in [
-        "d", "d 1 2 3", "d --lr 0.5", "d --lr=-3", "--lr 1e-3 d", "d -o adam", "d --opt=sgd", "d --size 2", "d --size 02",
+        "d", "d 1 2 3", "d --lr 0.5",
+        "d --lr=-3", "--lr 1e-3 d", "d -o adam", "d --opt=sgd", "d --size 2", "d --size 02",
         "d --name 'two words'", "d --name=--odd", "d -vvv", "d -v --amp", "d --no-amp", "d --amp --no-amp --amp",
         "d --tag a --tag 'b c'", "d --pair 1 2 --pair 3 4", "d --more x y --more z", "d --also --also", "d --log",
         "d --log mine.csv", "--depths 2 2 18 2 -- d", "d --depths", "d --shape 1 2 3", "d --secret s", "d --no-save",

@@ -3,8 +3,7 @@
 import pytest
 import yaml
 
-from jt_edu.config import CfgNode as CN
-from jt_edu.config import YamlError
+from jt_edu.config import CN, YamlError
 from jt_edu.config.yaml_files import MOST_DEEP, MOST_LETTERS
 
 SWIN = """\

@@ -160,7 +160,7 @@ class FeatureGetterNet(nn.ModuleDict):
         output_fmt: "NCHW" or another layout that the network knows.
 
     Example:
-        >>> net = jt.zoo.create_model("vit_tiny_patch16_224", features_only=True, img_size=32, depth=2)
+        >>> net = jt.zoo.create_model("vit_tiny_patch16_224", features_only=True, out_indices=2, img_size=32)
         >>> [f.shape for f in net(jt.ones(1, 3, 32, 32))]
         [(1, 192, 2, 2), (1, 192, 2, 2)]
     """

@@ -250,8 +250,8 @@ def list_modules() -> list[str]:
     """The modules in which networks stand.
 
     Example:
-        >>> jt.zoo.list_modules()[:3]
-        ['alexnet', 'densenet', 'googlenet']
+        >>> [name for name in jt.zoo.list_modules() if name.startswith("mobile")]
+        ['mobilenet', 'mobilenetv3']
     """
     return sorted({entry.module for entry in ENTRIES.values()})
 

@@ -217,6 +217,14 @@ def test_images_may_have_other_channels(name, channels):
     assert first.numpy().std() == pytest.approx(wanted, rel=0.25)  # as large as its paper draws it
 
 
+def test_the_last_layer_is_drawn_as_its_paper_does_and_a_new_one_as_any_layer():
+    net = zoo.create_model("mobilenet_v2", num_classes=50)
+
+    assert net.get_classifier().weight.numpy().std() == pytest.approx(0.01, rel=0.05)
+    net.reset_classifier(50)
+    assert net.get_classifier().weight.numpy().std() == pytest.approx((1 / (3 * 1280)) ** 0.5, rel=0.05)
+
+
 def test_a_network_of_the_zoo_is_copied_and_pickled():
     net = zoo.create_model("resnet18", num_classes=2, drop_path_rate=0.5)
 

@@ -39,6 +39,20 @@ def test_an_extractor_is_a_dict_of_layers_up_to_the_last_map():
     assert not any(name.startswith(("layer4", "fc")) for name in net.state_dict())
 
 
+def test_the_lines_of_the_seed_run_with_the_zoo_in_place_of_timm(capsys):
+    import jt_edu.zoo as timm  # noqa: PLC0415 - the line is the test
+
+    model = timm.create_model("resnet34", num_classes=10)
+    print(model.default_cfg["input_size"], model(jt.randn(1, 3, 224, 224)).shape)
+    features = timm.create_model("resnet34", features_only=True, out_indices=[3])
+    print(len(features), [feature for feature in features][-1])  # noqa: C416 - so it loops
+    print(timm.list_models("*resne*t*", module="resnet")[:3])
+
+    assert capsys.readouterr().out.split("\n")[:3] == [
+        "(3, 224, 224) (1, 10)", "7 layer3", "['resnet18', 'resnet34', 'resnet50']"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_family_says_of_its_maps_what_they_are(name):
     net = zoo.create_model(name, features_only=True)

@@ -4,7 +4,7 @@ Outlines tell the kinds of nodes apart, colours only repeat it (Okabe-Ito, mixed
 
     (source)   [elementwise]   /reindex/   \reduce/   <index>   [|host call|]   a second outline: stored in memory
 
-The second line of a card is colored where its dtype is a half or float64, so that a cast can be found at a glance.
+A dtype is colored where it is a half or float64, so that a cast can be found at a glance.
 In Jupyter the page's own variables decide on light and dark, anywhere else the reader's system does. All words of a
 graph are a stranger's, so every one passes `escape`. The same document always gives the same bytes.
 """
@@ -29,7 +29,7 @@ def draw(scene: Scene, identity: str, summary: str, notes: Sequence[str]) -> str
     legend, across, down = _legend(scene, notes)
     wide, high = round(max(scene.width, across) + 2 * MARGIN), round(scene.height + down + 2 * MARGIN)
     shift = MARGIN + max(0.0, (across - scene.width) / 2)
-    kinds = {p.card.kind for p in scene.cards} | _chip_kinds(scene) | {_precision(p.card) for p in scene.cards}
+    kinds = {p.card.kind for p in scene.cards} | _chip_kinds(scene) | _precisions(scene)
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" id="{identity}" width="{wide}" height="{high}"',
         f'viewBox="0 0 {wide} {high}" style="max-width:none" role="img" aria-labelledby="{identity}-t {identity}-d">',
@@ -41,7 +41,7 @@ def draw(scene: Scene, identity: str, summary: str, notes: Sequence[str]) -> str
         f'<g transform="translate({_n(shift)} {_n(MARGIN)})">',
         *(_frame(frame) for frame in scene.frames),
         *(_line(identity, how, points, line.tip) for how, line, points in scene.lines),
-        *(f'<text class="m" x="{_n(x)}" y="{_n(y)}">{escape(words)}</text>' for x, y, words in scene.labels),
+        *(_label(x, y, words) for x, y, words in scene.labels),
         *(_card(placed, identity) for placed in scene.cards),
         "</g>",
         f'<g transform="translate({_n(MARGIN)} {_n(MARGIN + scene.height)})">{legend}</g>',
@@ -117,7 +117,7 @@ def _path(points: Sequence[Point]) -> str:
 def _card(placed: Placed, identity: str) -> str:
     card, x, y, w = placed.card, placed.x, placed.y, placed.width
     pad = place.PAD.get(card.kind, 15.0)
-    bold, rest = title(card)
+    (bold, rest), facts = title(card), f"f {_precision(card.facts)}".rstrip()
     classes = f"{card.kind} gradient" if card.gradient else card.kind
     parts = [
         f'<g class="{classes}" id="{identity}-n{_word(card.id)}"><title>{escape(card.tip)}</title>',
@@ -125,7 +125,7 @@ def _card(placed: Placed, identity: str) -> str:
         f'<g class="inner">{_outline(card.kind, x + 3, y + 3, w - 6, CARD - 6)}</g>' if _is_stored(card) else "",
         f'<text x="{_n(x + pad)}" y="{_n(y + 20)}"><tspan class="v">{escape(bold)}</tspan> {escape(rest)}</text>',
         f'<text class="c" x="{_n(x + w - pad)}" y="{_n(y + 20)}" text-anchor="end">{escape(kind(card).upper())}</text>',
-        f'<text class="{f"f {_precision(card)}".rstrip()}" x="{_n(x + pad)}" y="{_n(y + 36)}">{escape(cut(card.facts, 40))}</text>',
+        f'<text class="{facts}" x="{_n(x + pad)}" y="{_n(y + 36)}">{escape(cut(card.facts, 40))}</text>',
         f'<text class="i" x="{_n(x + w - pad)}" y="{_n(y + 36)}" text-anchor="end">{escape(card.number)}</text>',
         "</g>",
         *_chips(card.left, x, y, -1),
@@ -134,14 +134,23 @@ def _card(placed: Placed, identity: str) -> str:
     return "".join(parts)
 
 
+def _label(x: float, y: float, words: str) -> str:
+    return f'<text class="{f"m {_precision(words)}".rstrip()}" x="{_n(x)}" y="{_n(y)}">{escape(words)}</text>'
+
+
 def _is_stored(card: Card) -> bool:
     """A source is in memory anyway."""
     return card.stored and card.kind != "source"
 
 
-def _precision(card: Card) -> str:
-    """The dtype that its second line is colored for; none for what is usual."""
-    return next((dtype for dtype in DTYPES if dtype in card.facts.split()), "")
+def _precision(words: str) -> str:
+    """The dtype that words are colored for; none for what is usual."""
+    return next((dtype for dtype in DTYPES if dtype in words.split()), "")
+
+
+def _precisions(scene: Scene) -> set[str]:
+    said = [*(p.card.facts for p in scene.cards), *(words for _, _, words in scene.labels)]
+    return set(map(_precision, said)) - {""}
 
 
 def _word(identity: object) -> str:
@@ -232,7 +241,7 @@ def _entries(scene: Scene) -> Iterator[tuple[str, str]]:
     if "thin" in styles and "thick" in styles:
         yield '<path class="thin" d="M1 10h26"/>', "fused: no array in between"
         yield '<path class="thick" d="M2 10h24"/>', "an array in memory"
-    for dtype in sorted({_precision(card) for card in cards} - {""}):
+    for dtype in sorted(_precisions(scene)):
         yield f'<text class="{dtype}" x="2" y="14">abc</text>', f"numbers of {dtype}"
     if "portal" in _chip_kinds(scene):
         yield f'<g class="portal">{_rect(2, 2, 24, 16, 8)}</g>', "continues at the node with this number"

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+import jt_edu as jt
 from jt_edu.base.errors import ArgumentError, BackendError
 from jt_edu.draw import Picture
 from jt_edu.draw.bars import Bar, bars_svg
@@ -568,3 +569,15 @@ def test_without_the_package_graphviz_dot_says_what_to_do(monkeypatch):
 
     with pytest.raises(BackendError, match="pip install graphviz"):
         Picture(graphs.softmax()).dot()
+
+
+def test_halves_and_float64_are_colored_and_the_legend_says_so():
+    x = jt.ones(2, 3)
+
+    plain = jt.graph(x * 2 + 1).svg
+    mixed = jt.graph((x.bfloat16() * 2).float64()).svg
+
+    assert not any(dtype in plain for dtype in ("bfloat16", "float64"))
+    for dtype in ("bfloat16", "float64"):
+        assert f'class="f {dtype}"' in mixed and f"numbers of {dtype}" in mixed and f".{dtype}{{font-weight" in mixed
+    assert 'class="f float16"' not in mixed

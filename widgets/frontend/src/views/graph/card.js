@@ -92,12 +92,13 @@ export function labelOf(card) {
 }
 
 /**
- * The class that colours a second line, where its dtype is a half or float64.
- * @param {Card} card
+ * The class that colours words, where their dtype is a half or float64; none for what is usual.
+ * @param {string} words
  * @returns {string[]}
  */
-function precision(card) {
-    return card.facts.split(" ").filter((word) => PRECISIONS.includes(word)).slice(0, 1).map((word) => `jt-d-${word}`);
+export function precision(words) {
+    const found = words.split(" ").find((word) => PRECISIONS.includes(word));
+    return found ? [`jt-d-${found}`] : [];
 }
 
 /** @param {Card} card @param {number} wide @param {Words[]} words */
@@ -109,7 +110,7 @@ function lines(card, wide, words) {
     const first = put(words, said, "bold", room, [13, 4], pad(card), [20, 20, 18, 32, 36], {}, short);
     first.classList.add("v");
     const second = put(words, cut(card.facts, 40), "mono", room, [11.5, 2], pad(card), [36, 37, 37]);
-    second.classList.add("f", ...precision(card));
+    second.classList.add("f", ...precision(card.facts));
     const right = { x: wide - pad(card), "text-anchor": "end" };
     const third = put(words, kind(card).toUpperCase(), "caps", room, [11, 0], 0, [20], { ...right, class: "c" });
     const fourth = put(words, card.number, "mono", room, [11, 0], 0, [36], { ...right, class: "i" });

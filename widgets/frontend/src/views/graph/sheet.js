@@ -15,7 +15,7 @@ import { width } from "../../graph/text.js";
 import { clear, h, s } from "../../dom.js";
 import { clamp } from "../../numbers.js";
 import { Camera, LEAST, READABLE, TITLES } from "./camera.js";
-import { draw, markOf, put } from "./card.js";
+import { draw, markOf, precision, put } from "./card.js";
 import { Minimap } from "./minimap.js";
 import { namesOver } from "./names.js";
 import { frameOf, heads, keyOf, lineOf, rectangleOf } from "./pieces.js";
@@ -148,7 +148,7 @@ export class Sheet {
         clear(this.lines).append(...scene.lines.map((drawn, k) => lineOf(drawn, k, this.uid)));
         const labels = scene.labels.map(({ x, y, words }) => {
             const text = put(this.words, words, "mono", width(words, 11, "mono"), [11, 1], x, [y, y]);
-            text.classList.add("m");
+            text.classList.add("m", ...precision(words));
             return text;
         });
         clear(this.labels).append(...labels);

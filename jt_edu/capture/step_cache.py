@@ -168,7 +168,11 @@ def _add(
     moves, answer = capture.of(told)
     wanted = [n for n in dict.fromkeys([*roots, *capture.due, *(new.node for _, new in moves)]) if n.data is None]
     ours = {*spots, *inside}
-    run([n for n in needed(wanted) if n.data is None and n not in ours and n.id < begin])  # states, for one
+    held, context.due[:] = list(context.due), []  # messages of the graph are the plan's: it is run again
+    try:
+        run([n for n in needed(wanted) if n.data is None and n not in ours and n.id < begin])  # states, for one
+    finally:
+        context.due[:] = held
     whole = needed(wanted)
     plan = plan_for(whole, wanted, context)
     slots = {n: k for k, n in enumerate(whole)}

@@ -144,7 +144,8 @@ def scale_loss(loss: Var, optimizers: Any, loss_id: int = 0, delay_unscale: bool
         delay_unscale: the gradients stay scaled, to be added to those of the next loss; no step is made before.
 
     Raises:
-        ArgumentError: `initialize` was not called, or not with these optimizers; or no such scale.
+        ArgumentError: `initialize` was not called, or not with these optimizers; there are none, no such
+            scale, or no Var.
 
     Example:
         >>> w = jt.array([1.0])
@@ -159,15 +160,28 @@ def scale_loss(loss: Var, optimizers: Any, loss_id: int = 0, delay_unscale: bool
     if not state.properties.enabled:
         yield loss
         return
-    chosen = []
-    for optimizer in _listed("optimizers", optimizers, Optimizer):
-        if "_amp" not in vars(optimizer):
-            raise ArgumentError("amp.scale_loss takes optimizers that amp.initialize was given", repr(optimizer),
-                                "amp.initialize(model, optimizer)")  # fmt: skip
-        chosen.append(vars(optimizer)["_amp"])
+    if not isinstance(loss, Var):
+        raise ArgumentError("amp.scale_loss takes the Var of a loss", short(loss), "the loss, not its number")
+    chosen = _attached(optimizers)
     delay = yes_or_no("scale_loss", "delay_unscale", delay_unscale)
     with scaling(loss, chosen, state.scaler(loss_id), delay, loss_id) as scaled:
         yield scaled
+
+
+def _attached(optimizers: Any) -> list[Scaled]:
+    """What `initialize` gave to each of these optimizers."""
+    listed = _listed("optimizers", optimizers, Optimizer)
+    if not listed:
+        asked, way = "amp.scale_loss unscales the gradients of optimizers", "amp.scale_loss(loss, optimizer)"
+        raise ArgumentError(asked, f"optimizers={optimizers!r}", way)
+    for optimizer in listed:
+        if "_amp" not in vars(optimizer):
+            asked, way = (
+                "amp.scale_loss takes optimizers that amp.initialize was given",
+                "amp.initialize(model, optimizer)",
+            )
+            raise ArgumentError(asked, repr(optimizer), way)
+    return [vars(optimizer)["_amp"] for optimizer in listed]
 
 
 def master_params(optimizer: Optimizer) -> Iterator[Var]:

@@ -168,7 +168,7 @@ def _add(
     moves, answer = capture.of(told)
     wanted = [n for n in dict.fromkeys([*roots, *capture.due, *(new.node for _, new in moves)]) if n.data is None]
     ours = {*spots, *inside}
-    run([n for n in needed(wanted) if n.data is None and n not in ours and n.id < begin])  # states, for one
+    _run_alone([n for n in needed(wanted) if n.data is None and n not in ours and n.id < begin], context)
     whole = needed(wanted)
     plan = plan_for(whole, wanted, context)
     slots = {n: k for k, n in enumerate(whole)}
@@ -193,6 +193,15 @@ def _add(
     arrays = run_plan(plan, whole, context)
     settle(whole, [(whole[slot], read_slot(plan, arrays, slot)) for slot in plan.keep])
     return added, arrays
+
+
+def _run_alone(nodes: list[Node], context: Context) -> None:
+    """Compute states and the like, without the messages that are due: those are the plan's, which is run again."""
+    held, context.due[:] = list(context.due), []
+    try:
+        run(nodes)
+    finally:
+        context.due[:] = held
 
 
 def _to_compute(new: Var) -> Var:

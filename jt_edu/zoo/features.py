@@ -40,7 +40,8 @@ def feature_take_indices(num_features: int, indices: Indices = None) -> tuple[li
     """
     count = num_features if indices is None else indices
     wanted = list(range(num_features - count, num_features)) if isinstance(count, int) else list(count)
-    if not wanted or not all(-num_features <= i < num_features for i in wanted) or len(wanted) > num_features:
+    known = range(-num_features, num_features)
+    if not wanted or not all(i in known for i in wanted) or len(wanted) > num_features:
         way = f"numbers from 0 to {num_features - 1}"
         raise RangeError(f"the network has {num_features} maps of features", f"out_indices={indices!r}", way)
     taken = [i % num_features for i in wanted]

@@ -144,7 +144,7 @@ def split_tag(name: str) -> tuple[str, str]:
         >>> split_tag("resnet34.tv_in1k"), split_tag("resnet34")
         (('resnet34', 'tv_in1k'), ('resnet34', ''))
     """
-    name, _, tag = name.partition(".")
+    name, _, tag = str(name).partition(".")
     return name, tag
 
 
@@ -192,10 +192,10 @@ def entry_of(model_name: str) -> Entry:
         >>> entry_of("resnet34.tv_in1k").module
         'resnet'
     """
-    name, _ = split_tag(str(model_name))
+    name, _ = split_tag(model_name)
     if name not in ENTRIES:
         near = difflib.get_close_matches(name, ENTRIES, 3)
-        raise UnknownModelError(f"Unknown model ({name})", attempt=" or ".join(near) or "jt.zoo.list_models()")
+        raise UnknownModelError(f"Unknown model ({model_name})", attempt=" or ".join(near) or "jt.zoo.list_models()")
     return ENTRIES[name]
 
 
@@ -383,6 +383,10 @@ def resolve(name: str, cfg: Any, overlay: Mapping[str, Any] | None) -> Pretraine
         key = f"{name}.{cfg}" if isinstance(cfg, str) and cfg else name
         base = cfg if isinstance(cfg, PretrainedCfg) else get_pretrained_cfg(key) or PretrainedCfg(architecture=name)
         changes = dict(overlay or {})
+    if not (cfg is None or isinstance(cfg, (str, Mapping, PretrainedCfg))):
+        raise ArgumentError(
+            "pretrained_cfg is a tag, a dict or a PretrainedCfg", repr(cfg), f"jt.zoo.get_pretrained_cfg({name!r})"
+        )
     odd = sorted(set(changes) - set(asdict(base)))
     if odd:
         raise ArgumentError("a pretrained cfg has the values " + ", ".join(asdict(base)), ", ".join(odd))

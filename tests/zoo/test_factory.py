@@ -116,6 +116,8 @@ def test_a_file_of_ones_own_takes_the_place_of_the_published_one(tmp_path):
     assert not same(zoo.create_model("squeezenet1_1", pretrained=True, pretrained_cfg=cfg.to_dict()), state)
     with pytest.raises(jt.ArgumentError, match=r"a pretrained cfg has the values .*; found crop"):
         zoo.create_model("squeezenet1_1", pretrained_cfg_overlay={"crop": 1})
+    with pytest.raises(jt.ArgumentError, match=r"a tag, a dict or a PretrainedCfg; found 3"):
+        zoo.create_model("squeezenet1_1", pretrained_cfg=3)
 
 
 def test_a_cfg_says_how_many_classes_and_channels_a_network_has():

@@ -123,7 +123,7 @@ def test_indices_count_from_both_ends_and_one_number_means_the_last(count, indic
     assert zoo.feature_take_indices(count, indices) == expected
 
 
-@pytest.mark.parametrize("indices", [0, 6, -1, [5], (-6,), []])
+@pytest.mark.parametrize("indices", [0, 6, -1, [5], (-6,), [], ["a"], [1.5]])
 def test_a_map_that_is_not_there_is_refused(indices):
     with pytest.raises(jt.RangeError, match="has 5 maps of features; found out_indices="):
         zoo.create_model("resnet18", features_only=True, out_indices=indices)

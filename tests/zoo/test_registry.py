@@ -1,6 +1,7 @@
 """The registry by name: filters as timm's own registry answers them, on its own list of names and on ours."""
 
 import random
+import re
 import warnings
 
 import pytest
@@ -124,6 +125,13 @@ def test_an_unknown_name_is_a_runtime_error_with_names_that_are_like_it():
     assert "resnet34" in str(refused.value)
     with pytest.raises(zoo.UnknownModelError, match=r"Unknown model \(\).*list_models"):
         zoo.create_model("")
+
+
+@pytest.mark.parametrize("name", [None, 3, "../resnet34", "resnet43.a1_in1k"])
+def test_what_is_no_name_is_told_as_it_was_written(name):
+    assert not zoo.is_model(name)
+    with pytest.raises(zoo.UnknownModelError, match=re.escape(f"Unknown model ({name})")):
+        zoo.create_model(name)
 
 
 def test_a_name_with_another_tag_is_refused_and_the_tags_there_are_named():

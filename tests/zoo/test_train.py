@@ -317,6 +317,26 @@ def test_a_resumed_run_takes_new_settings_and_says_so(tmp_path, few, capsys):
     assert saved["optimizer"]["param_groups"][0]["weight_decay"] == 0.5
 
 
+def test_a_run_that_is_done_says_so_when_it_is_resumed(tmp_path, few, capsys):
+    flags = ["--epochs", "1", "--output", str(tmp_path)]
+    train.main(flags)
+    capsys.readouterr()
+    train.main(["--resume", str(tmp_path / "last.npz")])
+
+    said = capsys.readouterr()
+    assert "epoch 1 of 1 is done; --epochs asks for more" in said.out + said.err
+
+
+def test_a_run_goes_on_on_two_ranks_as_on_one(tmp_path, few):
+    """Optimizer, batch norm and its messages, from a file, for several steps."""
+    train.main(["--epochs", "1", "--batch-size", "16", "--output", str(tmp_path / "one")])
+    more = ["--resume", str(tmp_path / "one/last.npz"), "--epochs", "2", "--output"]
+    alone = train.main([*more, str(tmp_path / "alone")])
+
+    for history in jt.simulate(2)(lambda: train.main([*more, str(tmp_path / "two")])):
+        assert history.rows[1]["train_loss"] == pytest.approx(alone.rows[1]["train_loss"], rel=1e-4)
+
+
 def test_the_program_runs_by_itself_and_on_ranks(tmp_path):
     flags = ["--epochs", "1", "--batch-size", "512"]
     for k, start in enumerate([[], ["jt_edu.launch", "-np", "2", "-m"]]):

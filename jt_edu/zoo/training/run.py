@@ -125,6 +125,8 @@ class Run:
     def train_all(self) -> History:
         """All epochs that are left."""
         self._open()
+        if self.epoch >= self.cfg.TRAIN.EPOCHS:
+            self._say(f"epoch {self.epoch} of {self.cfg.TRAIN.EPOCHS} is done; --epochs asks for more\n")
         with self._interrupts():
             while self.epoch < self.cfg.TRAIN.EPOCHS and not self._has_stalled():
                 self._train_epoch()

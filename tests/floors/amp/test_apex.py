@@ -199,6 +199,24 @@ def test_an_optimizer_is_initialized_once_and_before_its_loss_is_scaled():
         pass
 
 
+@pytest.mark.parametrize("none", [None, [], ()])
+def test_gradients_that_nobody_would_unscale_are_refused(none):
+    initialized("O2")
+
+    with (
+        pytest.raises(ArgumentError, match="unscales the gradients of optimizers"),
+        amp.scale_loss(jt.array(1.0), none),
+    ):
+        pass
+
+
+def test_a_number_is_no_loss_to_scale():
+    _, sgd = initialized("O2")
+
+    with pytest.raises(ArgumentError, match=r"takes the Var of a loss; found 3\.0"), amp.scale_loss(3.0, sgd):
+        pass
+
+
 def test_a_loss_is_not_scaled_before_initialize():
     with pytest.raises(ArgumentError, match="no call of it"), amp.scale_loss(jt.array(1.0), []):
         pass

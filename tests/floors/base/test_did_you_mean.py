@@ -126,7 +126,7 @@ def test_what_is_planned_is_said_to_be_not_here_yet():
 def test_no_name_has_a_hint_though_it_is_there():
     owners = {
         "jt": jt, "jt.flags": jt.flags, "x": X, "net": NET, "jt.nn": jt.nn, "jt.nn.utils": jt.nn.utils,
-        "jt.data.transform": jt.data.transform, "jt.backends": jt.backends,
+        "jt.data.transform": jt.data.transform, "jt.backends": jt.backends, "jt.zoo": jt.zoo,
         "jt.nn.functional": jt.nn.functional, "jt.distributed": jt.distributed,
     }  # fmt: skip
 

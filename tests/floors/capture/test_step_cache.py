@@ -416,6 +416,38 @@ def test_loading_a_state_in_between_is_where_the_next_step_starts(never):
     assert replayed == built
 
 
+def test_on_several_ranks_steps_go_on_from_a_file(tmp_path):
+    """The first step copies the states it was given, and the messages of the loss must not go out with them."""
+
+    def train(net, adam, steps):
+        losses = []
+        for k in steps:
+            loss = (net(jt.array(np.random.default_rng(k).random((4, 2)).astype("float32"))) ** 2).mean()
+            adam.step(loss)
+            losses.append(loss.item())
+        return losses
+
+    def made():
+        jt.set_global_seed(0)
+        net = jt.nn.Sequential(jt.nn.Linear(2, 3), jt.nn.BatchNorm1d(3), jt.nn.Linear(3, 1))
+        return net, optim.Adam(net.parameters(), lr=0.1)
+
+    net, adam = made()
+    train(net, adam, range(2))
+    jt.save({"net": net.state_dict(), "adam": adam.state_dict()}, tmp_path / "state.npz")
+
+    def program():
+        net, adam = made()
+        state = jt.load(tmp_path / "state.npz")
+        net.load_state_dict(state["net"])
+        adam.load_state_dict(state["adam"])
+        return train(net, adam, range(2, 5))
+
+    alone = train(net, adam, range(2, 5))
+    for losses in jt.simulate(2)(program):
+        assert losses == pytest.approx(alone, rel=1e-5)
+
+
 def test_an_error_in_a_later_step_names_the_line_of_that_step():
     w = jt.array([[1.0], [2.0]])
     optimizer = optim.SGD([w], lr=0.1)

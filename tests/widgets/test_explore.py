@@ -64,7 +64,7 @@ def test_it_begins_with_the_loss_and_the_lines_that_asked_for_it(page):
 
 
 def test_of_many_lines_the_costly_ones_are_shown_and_a_button_shows_all(page_of):
-    x = jt.ones((64, 64))
+    x = jt.ones((512, 512))
     y = x + 1
     y = y * 2
     y = y - 3

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import jt_edu as jt
-from jt_edu.base.errors import JtError
+from jt_edu.base.errors import JtError, ShapeError
 from jt_edu.zoo import data
 from tests.data.light import python_backend  # noqa: F401  it works by being here
 
@@ -283,3 +283,8 @@ def test_the_ordered_sampler_deals_timms_numbers(timm):
                                                                   OrderedDistributedSampler))  # fmt: skip
             assert [*found] == [*expected]
             assert (len(found), found.num_valid_samples) == (len(expected), expected.num_valid_samples)
+
+
+def test_as_many_labels_as_images_are_asked_for():
+    with pytest.raises(ShapeError, match="1 for 2 images"):
+        data.Mixup(num_classes=3)(np.ones((2, 1, 4, 4), np.float32), np.array([0]))

@@ -108,7 +108,7 @@ class Mixup:
 
     Raises:
         ArgumentError: an argument makes no sense, or neither method is there.
-        ShapeError: the batch is odd, so that one image has no partner.
+        ShapeError: the batch is odd, so that one image has no partner; or there is not one label for each image.
 
     Example:
         >>> x, y = Mixup(num_classes=3, label_smoothing=0.0)(np.ones((2, 1, 4, 4), np.float32), np.array([0, 2]))
@@ -145,6 +145,8 @@ class Mixup:
         n = len(x)
         if n % 2:
             raise ShapeError(f"{type(self).__name__} gives each image a partner: a batch is even", f"{n} images")
+        if len(target) != n:
+            raise ShapeError(f"{type(self).__name__} takes a label for each image", f"{len(target)} for {n} images")
         keep, lam = self._shares({"batch": 1, "pair": n // 2, "elem": n}[self.mode], x.shape)
         if self.mode == "pair":
             keep, lam = np.concatenate([keep, keep[::-1]]), np.concatenate([lam, lam[::-1]])

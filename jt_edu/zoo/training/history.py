@@ -10,6 +10,7 @@ from typing import Any
 
 from jt_edu.base.trace import plain
 from jt_edu.draw import charts
+from jt_edu.nn.weight_files.packed import drafted
 
 COLUMNS = ("epoch", "train_loss", "eval_loss", "eval_top1", "eval_top5", "lr", "seconds")
 
@@ -85,9 +86,6 @@ def write(path: Path, text: str) -> None:
         ...     write(Path(folder) / "a.csv", "1,2"); (Path(folder) / "a.csv").read_text()
         '1,2'
     """
-    draft = path.with_name(f".{path.name}.part")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    data = text.encode()
+    with drafted(path, "writing", len(data)) as (file, _):
+        file.write(data)

@@ -73,10 +73,10 @@ def test_a_click_on_a_degree_shows_its_curves_and_no_others(chromium):
     page.set_content(signals.slider([0, 1], [0, 1], [0, 1], fits).html)
 
     page.locator("input").nth(1).click()
-    shown = [page.locator(f".g{degree}").is_visible() for degree in fits]
+    shown = [page.locator(f".g{k}").is_visible() for k in range(3)]
     page.keyboard.press("ArrowRight")
 
-    assert [shown, page.locator(".g3").is_visible()] == [[False, True, False], True]
+    assert [shown, page.locator(".g2").is_visible()] == [[False, True, False], True]
     page.close()
 
 

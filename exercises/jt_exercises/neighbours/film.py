@@ -11,29 +11,25 @@ less motion sees its end at once. It is HTML with an SVG in it, and no script, s
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from jt_exercises.choices import INK, PAPER, SOFT, Choice, choices, fresh
 from jt_exercises.neighbours.cases import squared
 from jt_exercises.picture import Picture
 
 SIZE, EDGE, ROW, LEFT = 300, 16, 26, 350  # pixels: the cloud, its margin, a row of the list, where the list begins
 WIDE, HIGH = 560, SIZE + 2 * EDGE
 STEP = 0.3  # seconds for each look
-PAPER, INK, SOFT = "var(--jp-layout-color0,#fff)", "var(--jp-ui-font-color1,#1b1b1b)", "#8a8f98"
 QUERY, HERE, NEW = "#d55e00", "#3a8fd0", "#e69f00"
 STYLE = f"""
-.jtknn{{position:relative;max-width:{WIDE}px;background:{PAPER}}}
-.jtknn svg{{display:block;width:100%;height:auto}}
-.jtknn text{{font:13px sans-serif;fill:{INK}}} .jtknn .g{{display:none}}
 .jtknn line{{stroke:{HERE};stroke-width:2}}
 .jtknn .n{{font-size:10px;fill:{SOFT}}} .jtknn .m{{fill:none;stroke:{HERE};stroke-width:2}}
-.jtknn input{{position:absolute;z-index:1;appearance:none;box-sizing:border-box;width:15px;height:15px;
-  margin:-7.5px 0 0 -7.5px;border-radius:50%;border:3px solid {PAPER};background:{SOFT};cursor:pointer}}
+.jtknn input{{z-index:1;appearance:none;box-sizing:border-box;border-radius:50%;
+  border:3px solid {PAPER};background:{SOFT}}}
 .jtknn input:hover{{background:{INK}}} .jtknn input:checked{{background:{QUERY}}}
 .jtknn input:focus-visible{{outline:2px solid {QUERY}}}
 .jtknn .w,.jtknn .s{{opacity:0}} .jtknn .w,.jtknn .k{{fill:none;stroke:{NEW};stroke-width:3}}
@@ -43,7 +39,6 @@ STYLE = f"""
   .jtknn .t,.jtknn .f,.jtknn .w,.jtknn .s,.jtknn .s text{{animation:none!important}}
 }}
 """
-_numbers = itertools.count()  # two films on one page are picked apart
 
 
 @dataclass(frozen=True)
@@ -67,11 +62,10 @@ def film(points: Any, k: int = 4) -> Picture:
     """
     points = np.asarray(points, np.float64)
     far, many = squared(points, points), len(points)
-    name = f"jtknn{next(_numbers)}"
+    name = fresh("jtknn")
     stays = [list(_stays(far[query], query, k)) for query in range(many)]
     last = [{s.row: s.point for s in each if s.end == many} for each in stays]
     text = "\n".join(f"{query}: {', '.join(str(rows[r]) for r in sorted(rows))}" for query, rows in enumerate(last))
-    picked = "".join(f'.jtknn input[value="{q}"]:checked~svg .g{q}{{display:inline}}' for q in range(many))
     walk = "".join(f"{100 * j / many:g}%{{translate:{x:g}px {y:g}px}}" for j, (x, y) in enumerate(map(_at, points)))
     long = f"{STEP * many:g}s"
     going = (
@@ -79,10 +73,11 @@ def film(points: Any, k: int = 4) -> Picture:
         f".{name} .s text{{animation:{name}-s {long} steps({many})}} .{name} line{{marker-end:url(#{name})}}"
         f"@keyframes {name}{{{walk}}} @keyframes {name}-s{{to{{translate:0 {-ROW * many}px}}}}"
     )
-    style = f"<style>{STYLE}{picked}{going}</style>"
-    groups = [part for query in range(many) for part in _group(query, points, far[query], stays[query], name)]
-    svg = f'<svg viewBox="0 0 {WIDE} {HIGH}" aria-hidden="true">{_still(points, k, name)}{"".join(groups)}</svg>'
-    return Picture(f'{style}<div class="jtknn {name}">{_buttons(points, name)}{svg}</div>', text)
+    buttons = []
+    for query, place in enumerate(map(_at, points)):
+        group = "".join(_group(query, points, far[query], stays[query], name))
+        buttons.append(Choice(place, f"query: point {query}", group))
+    return Picture(choices(name, (WIDE, HIGH), _still(points, k, name), buttons, STYLE + going), text)
 
 
 def _still(points: np.ndarray, k: int, name: str) -> str:
@@ -120,7 +115,6 @@ def _stays(far: np.ndarray, query: int, k: int) -> Iterator[Stay]:
 def _group(query: int, points: np.ndarray, far: np.ndarray, stays: list[Stay], name: str) -> Iterator[str]:
     """What is shown of one query: lines, rows of the list, the ring that walks, and how far away the point in it is."""
     x, y = _at(points[query])
-    yield f'<g class="g g{query}">'
     for stay in stays:
         over, life = stay.end == len(points), (stay.end - stay.begin) * STEP
         when = f"animation-duration:{stay.begin * STEP:g}s"
@@ -137,15 +131,4 @@ def _group(query: int, points: np.ndarray, far: np.ndarray, stays: list[Stay], n
     told = [f"point {j}, {away**0.5:.2f} away" if j != query else "the query itself" for j, away in enumerate(far)]
     strip = "".join(f'<tspan x="{LEFT + 22}" dy="{ROW * (j > 0)}">{words}</tspan>' for j, words in enumerate(told))
     here = f'<circle class="k" cx="{LEFT + 9}" cy="{down - 5}" r="6"/><text y="{down}">{strip}</text>'
-    yield f'<g class="s" clip-path="url(#{name}-s)">{here}</g><circle class="w" r="11"/></g>'
-
-
-def _buttons(points: np.ndarray, name: str) -> str:
-    """A button at each point; the mark keeps its arrow keys from JupyterLab, which would go on to another cell."""
-    made, mark = [], 'data-lm-suppress-shortcuts="true"'
-    for number, (x, y) in enumerate(map(_at, points)):
-        place = f"left:{100 * x / WIDE:.2f}%;top:{100 * y / HIGH:.2f}%"
-        on = " checked" * (number == 0)
-        words = f'title="point {number}" aria-label="query: point {number}"'
-        made.append(f'<input type="radio" name="{name}" value="{number}" {words} {mark} style="{place}"{on}>')
-    return "".join(made)
+    yield f'<g class="s" clip-path="url(#{name}-s)">{here}</g><circle class="w" r="11"/>'

@@ -9,13 +9,13 @@ with an SVG in it, and no script, so that it also works on a page.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from jt_exercises.choices import INK, SOFT, Choice, choices, fresh
 from jt_exercises.picture import Picture
 
 Ways = Mapping[str, tuple[Any, float]]
@@ -23,17 +23,12 @@ Fits = Mapping[int, tuple[float, Ways]]
 WIDE, HIGH, TOP, FOOT = 640, 312, 52, 248  # the picture; above and below both plots
 LEFT, RIGHT = (28, 308), (372, 630)  # of the points, of the errors
 LEAST, MOST = -8, 2  # powers of ten of an error
-PAPER, INK, SOFT = "var(--jp-layout-color0,#fff)", "var(--jp-ui-font-color1,#1b1b1b)", "#8a8f98"
 LINES = ("#0072b2", "#d55e00")  # of the ways of solving
 STYLE = f"""
-.jtcond{{position:relative;max-width:{WIDE}px;background:{PAPER}}} .jtcond svg{{display:block;width:100%;height:auto}}
-.jtcond text{{font:14px sans-serif;fill:{INK}}} .jtcond .g{{display:none}}
-.jtcond .b{{font-weight:bold}} .jtcond .m{{text-anchor:middle}}
+.jtcond text{{font-size:14px}} .jtcond .b{{font-weight:bold}} .jtcond .m{{text-anchor:middle}}
 .jtcond path{{fill:none;stroke:{SOFT};stroke-width:.6}} .jtcond circle{{fill:{INK}}}
 .jtcond .l0{{stroke:{LINES[0]};stroke-width:2}} .jtcond .l1{{stroke:{LINES[1]};stroke-width:2;stroke-dasharray:6 3}}
-.jtcond input{{position:absolute;margin:-8px 0 0 -8px;width:16px;height:16px;cursor:pointer}}
 """
-_numbers = itertools.count()  # two sliders on one page are picked apart
 
 
 def slider(t: Any, y: Any, places: Any, fits: Fits) -> Picture:
@@ -46,17 +41,17 @@ def slider(t: Any, y: Any, places: Any, fits: Fits) -> Picture:
     degrees, ways = list(fits), list(next(iter(fits.values()))[1])
     told = {d: [f"{error:.0e} {way}" for way, (_, error) in fits[d][1].items()] for d in degrees}
     text = "\n".join(f"degree {d}: {_conditions(fits[d])}; error {', '.join(told[d])}" for d in degrees)
-    name = f"jtcond{next(_numbers)}"
-    picked = "".join(f'.{name} input[value="{d}"]:checked~svg .g{d}{{display:inline}}' for d in degrees)
+    name = fresh("jtcond")
     edges = np.min(places), np.max(places), np.min(y) - np.ptp(y) / 3, np.max(y) + np.ptp(y) / 3
-    parts = [*_still(degrees, fits, ways), *_frame(edges), *_points(t, y, edges)]
-    for d in degrees:
-        parts += _group(d, _across(degrees, d), fits[d], places, edges)
     clip = f'<clipPath id="{name}"><rect x="{LEFT[0]}" y="{TOP}" width="{LEFT[1] - LEFT[0]}" height="{FOOT - TOP}"/>'
-    clips = f"<defs>{clip}</clipPath></defs><style>.{name} .c{{clip-path:url(#{name})}}</style>"
-    svg = f'<svg viewBox="0 0 {WIDE} {HIGH}" aria-hidden="true">{clips}{"".join(parts)}</svg>'
-    style = f"<style>{STYLE}{picked}</style>"
-    return Picture(f'{style}<div class="jtcond {name}">{_buttons(degrees, name, text)}{svg}</div>', text)
+    always = *_still(degrees, fits, ways), *_frame(edges), *_points(t, y, edges)
+    still = f"<defs>{clip}</clipPath></defs>{''.join(always)}"
+    buttons = []
+    for d, row in zip(degrees, text.splitlines(), strict=True):
+        x = _across(degrees, d)
+        buttons.append(Choice((x, FOOT + 22), row, "".join(_group(d, x, fits[d], places, edges))))
+    style = STYLE + f".{name} .c{{clip-path:url(#{name})}}"
+    return Picture(choices(name, (WIDE, HIGH), still, buttons, style), text)
 
 
 def _conditions(fit: tuple[float, Ways]) -> str:
@@ -120,18 +115,8 @@ def _points(t: Any, y: Any, edges: tuple[Any, ...]) -> Iterator[str]:
 
 def _group(degree: int, x: float, fit: tuple[float, Ways], places: Any, edges: tuple[Any, ...]) -> Iterator[str]:
     """What is shown of one degree."""
-    yield f'<g class="g g{degree}">' + _text(LEFT[0], 16, f"degree {degree}", "b")
+    yield _text(LEFT[0], 16, f"degree {degree}", "b")
     yield _text(LEFT[0], 38, _conditions(fit))
     for k, (curve, _) in enumerate(fit[1].values()):
         yield _line(*_at(places, curve, edges), f"c l{k}")
-    yield _line([x, x], [TOP, FOOT]) + "</g>"
-
-
-def _buttons(degrees: list[int], name: str, text: str) -> str:
-    """A button below each degree; the mark keeps its arrow keys from JupyterLab, which would go on to another cell."""
-    made, mark = [], 'data-lm-suppress-shortcuts="true"'
-    for row, d in zip(text.splitlines(), degrees, strict=True):
-        place = f"left:{100 * _across(degrees, d) / WIDE:.2f}%;top:{100 * (FOOT + 22) / HIGH:.2f}%"
-        on = " checked" * (d == degrees[0])
-        made.append(f'<input type="radio" name="{name}" value="{d}" aria-label="{row}" {mark} style="{place}"{on}>')
-    return "".join(made)
+    yield _line([x, x], [TOP, FOOT])

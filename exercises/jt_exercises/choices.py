@@ -1,0 +1,59 @@
+"""Choices: a picture with buttons, each of which shows another part of it.
+
+    name = fresh("jtknn")                          two pictures on one page are picked apart
+    choices(name, (560, 332), still, [Choice((20, 40), "point 0", svg), ...], style)
+
+A button is picked with a click, or with Tab and the arrow keys. It is HTML with an SVG in it, and no script, so that it
+also works on a page. `still` is what is always seen.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+_numbers = itertools.count()
+KEYS = 'data-lm-suppress-shortcuts="true"'  # keeps arrow keys from JupyterLab, which would go on to another cell
+PAPER, INK, SOFT = "var(--jp-layout-color0,#fff)", "var(--jp-ui-font-color1,#1b1b1b)", "#8a8f98"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A button, where it is in the picture, its words, and the SVG that it shows."""
+
+    at: tuple[float, float]
+    words: str
+    svg: str
+
+
+def fresh(kind: str) -> str:
+    """A name that no other picture of the page has."""
+    return f"{kind}{next(_numbers)}"
+
+
+def choices(name: str, size: tuple[int, int], still: str, buttons: Sequence[Choice], style: str) -> str:
+    """The HTML of a picture of this size, in pixels; the first button is picked at first.
+
+    Example:
+        >>> html = choices(fresh("jt"), (10, 10), "", [Choice((2, 2), "left", "<g/>"), Choice((8, 2), "right", "")], "")
+        >>> html.count("<input"), html.count(" checked>")
+        (2, 1)
+    """
+    (wide, high), kind = size, name.rstrip("0123456789")
+    rules = (
+        f".{kind}{{position:relative;max-width:{wide}px;background:{PAPER}}} .{kind} .g{{display:none}}"
+        f".{kind} svg{{display:block;width:100%;height:auto}} .{kind} text{{font:13px sans-serif;fill:{INK}}}"
+        f".{kind} input{{position:absolute;margin:-8px 0 0 -8px;width:16px;height:16px;cursor:pointer}}"
+    )
+    made, shown = "", ""
+    for k, one in enumerate(buttons):
+        rules += f'.{name} input[value="{k}"]:checked~svg .g{k}{{display:inline}}'
+        place = f"left:{100 * one.at[0] / wide:.2f}%;top:{100 * one.at[1] / high:.2f}%"
+        words = f'aria-label="{escape(one.words)}" title="{escape(one.words)}"'
+        on = " checked" * (k == 0)
+        made += f'<input type="radio" name="{name}" value="{k}" {words} {KEYS} style="{place}"{on}>'
+        shown += f'<g class="g g{k}">{one.svg}</g>'
+    svg = f'<svg viewBox="0 0 {wide} {high}" aria-hidden="true">{still}{shown}</svg>'
+    return f'<style>{rules}{style}</style><div class="{kind} {name}">{made}{svg}</div>'

@@ -11,15 +11,15 @@
 # becomes 0. What is larger than the largest number is rounded as if the numbers went on, and is inf if it would become
 # the next power of two, or more.
 #
-# Write `fate`, which says what becomes of x, for any e and f.
+# Write `fate`, which says what becomes of x, for any e and f: `"zero"`, `"number"` or `"inf"`.
 
 # %%
 from jt_exercises import YourTurn, check, hint, solution
 
 
 def fate(x, e, f):
-    """ "zero", "inf", or "number": what x becomes, rounded to e bits of exponent and f bits of fraction."""
-    # BEGIN SOLUTION find the least and the largest number of the dtype, and where rounding goes to 0 and to inf
+    """What x becomes with e bits of exponent and f bits of fraction: a text, such as "number"."""
+    # BEGIN SOLUTION find where rounding goes to 0, and where to inf
     bias = 2 ** (e - 1) - 1
     least, largest, step = 2.0 ** (1 - bias - f), (2 - 2.0**-f) * 2.0**bias, 2.0 ** (bias - f)
     if abs(x) <= least / 2:

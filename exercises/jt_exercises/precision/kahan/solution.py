@@ -1,5 +1,5 @@
 # %% [markdown]
-# ## 12. Exercise 12.5: what was rounded away
+# ## 10. Exercise 12.5: what was rounded away
 #
 # Kahan's sum stays in one dtype, and computes with each addition what rounding has taken away. That is possible, since
 # `new - total` is what has really been added:

@@ -14,7 +14,7 @@ from jt_exercises import YourTurn, check, hint, solution
 
 
 def trained(weights, gradients, lr):
-    """The weights, (n,) in float16, after a step of gradient descent for each of `gradients`, (steps, n) in float16."""
+    """The weights, (n,), after a step for each of the gradients, (steps, n); all are float16."""
     # BEGIN SOLUTION keep a copy in float32, change that one, and return it in float16
     master = weights.astype(np.float32)
     for gradient in gradients:

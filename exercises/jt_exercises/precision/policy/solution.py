@@ -19,7 +19,7 @@ FLOATS = "float16", "bfloat16", "float32"  # what is cast
 
 
 def policy(rule, dtypes, half):
-    """To which dtypes the arrays of a function are cast: a list as long as `dtypes`, which is a list of texts."""
+    """To which dtypes arrays of these `dtypes`, a list of texts, are cast: another such list."""
     # BEGIN SOLUTION choose one dtype by the rule, and put it in place of those that are cast
     cast = [dtype for dtype in dtypes if dtype in FLOATS]
     same = all(dtype == half for dtype in cast)

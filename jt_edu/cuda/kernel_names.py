@@ -1,0 +1,53 @@
+"""Kernel names: which words of CUDA may a kernel use?
+
+    i = cuda.grid(1)                        cuda.threadIdx.x + cuda.blockIdx.x * cuda.blockDim.x
+    tile = cuda.shared.array(32, "float32")
+    cuda.syncthreads()
+
+They are those of numba.cuda, and mean something inside a kernel only: there a thread stands in their place
+(thread.py). Here they are names, so that one can import them; whoever uses one outside of a kernel is told so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jt_edu.base.errors import KernelError
+
+PLACES = ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize", "grid", "gridsize")
+BARRIERS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or")  # of a block
+WARP = (
+    "syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "ballot_sync", "any_sync", "all_sync",
+)  # fmt: skip
+FENCES = ("threadfence", "threadfence_block")
+SPACES = ("shared", "local", "atomic")
+NUMBERS = ("popc", "clz", "ffs", "brev", "fma")
+WAITING = frozenset(BARRIERS + WARP)  # where a thread waits for others
+NAMES = (*PLACES, *BARRIERS, *WARP, *FENCES, *SPACES, *NUMBERS)
+
+
+class KernelName:
+    """A name that a thread has; or a part of one, such as `threadIdx.x`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getattr__(self, part: str) -> KernelName:
+        if part.startswith("__"):
+            raise AttributeError(part)
+        return KernelName(f"{self.name}.{part}")
+
+    def __repr__(self) -> str:
+        return f"cuda.{self.name}, which a thread has"
+
+    def _refused(self, *_: Any, **__: Any) -> Any:
+        raise KernelError(
+            f"cuda.{self.name} says something about a thread, and means something inside of a kernel only",
+            "no thread here", "it in a function under @cuda.jit, launched as kernel[blocks, threads](...)",
+        )  # fmt: skip
+
+    __call__ = __index__ = __int__ = __float__ = __bool__ = __add__ = __radd__ = __mul__ = __rmul__ = _refused
+    __lt__ = __le__ = __gt__ = __ge__ = __sub__ = __mod__ = __floordiv__ = _refused
+
+
+HERE: dict[str, KernelName] = {name: KernelName(name) for name in NAMES}

@@ -1,0 +1,180 @@
+"""Launch: how is a kernel started, and what is known of it afterwards?
+
+    @cuda.jit
+    def twice(x, out): ...
+
+    twice[2, 32](x, out)                       2 blocks of 32 threads; KernelError, if something is wrong with it
+    run = cuda.simulate(twice, 2, 32, x, out)  the same, and says what it found: run.findings, run.trips
+
+A kernel runs in an interpreter: one thread after the other, always in the same order, with a look at each access.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jt_edu.base.errors import ArgumentError, KernelError
+from jt_edu.cuda.device_array import DeviceArray
+from jt_edu.cuda.memory import Array, Memory, current
+from jt_edu.cuda.run import SECONDS, STEPS, Ended, Run
+from jt_edu.cuda.scheduler import run_block
+from jt_edu.cuda.thread import WARPSIZE, Block, Dim3, Thread, Warp
+from jt_edu.cuda.translator import Program, translate
+
+THREADS = 1024  # of a block: as many as a card has room for
+
+
+def _go(run: Run, arguments: tuple[Any, ...]) -> Run:
+    grid, block = run.grid, run.block
+    given = tuple(map(_seen, arguments, _argument_names(run.program, len(arguments))))
+    run.until = time.monotonic() + SECONDS
+    before, current.run = current.run, run
+    try:
+        with np.errstate(all="ignore"):
+            for number, index in enumerate(_places(grid)):
+                here = Block(number, index)
+                warps = [Warp(w) for w in range(-(-block.x * block.y * block.z // WARPSIZE))]
+                threads = [Thread(run, here, warps[k // WARPSIZE], k, place) for k, place in enumerate(_places(block))]
+                run_block(threads, lambda thread: run.program.run(thread, *given), run)
+                run.passed(threads, {})
+    except Ended:
+        pass
+    finally:
+        current.run = before
+    return run
+
+
+def _places(extent: Dim3) -> list[Dim3]:
+    """All places of a grid or a block, x first."""
+    return [Dim3(x, y, z) for z in range(extent.z) for y in range(extent.y) for x in range(extent.x)]
+
+
+def _argument_names(program: Program, count: int) -> Sequence[str]:
+    code = program.run.__code__
+    names = code.co_varnames[1 : code.co_argcount]
+    if count != len(names):
+        raise ArgumentError(f"{program.name} takes {len(names)} arguments, {', '.join(names)}", f"{count}", "as many")
+    return names
+
+
+def _seen(value: Any, name: str) -> Any:
+    """An argument as a kernel sees it."""
+    if isinstance(value, DeviceArray):
+        memory = Memory(name, "global", value.values.reshape(-1), value.written)
+        return Array(memory, np.arange(value.values.size).reshape(value.values.shape))
+    if isinstance(value, np.ndarray):
+        if not value.flags.c_contiguous:
+            raise ArgumentError(f"{name} is an array whose numbers are in one row", "a strided view", "a copy of it")
+        memory = Memory(name, "global", value.reshape(-1), np.ones(value.size, bool))
+        return Array(memory, np.arange(value.size).reshape(value.shape))
+    if isinstance(value, (bool, int, float, np.generic, tuple)):
+        return value
+    found = f"{name}, {type(value).__name__}"
+    raise ArgumentError("a kernel takes arrays and numbers", found, "x.numpy(), or cuda.to_device(x)")
+
+
+class Kernel:
+    """A function of one thread. `kernel[blocks, threads](...)` runs it for many.
+
+    Args:
+        function: what one thread does.
+        device: other kernels call it, and nobody launches it.
+    """
+
+    def __init__(self, function: Callable[..., Any], device: bool = False) -> None:
+        self.function, self.device = function, device
+        self.__name__, self.__doc__, self.__wrapped__ = function.__name__, function.__doc__, function
+        self._program: Program | None = None
+
+    @property
+    def program(self) -> Program:
+        """What the interpreter runs; made once."""
+        if self._program is None:
+            self._program = translate(self.function, _device_program)
+        return self._program
+
+    def __repr__(self) -> str:
+        return f"<{'device function' if self.device else 'kernel'} {self.__name__}>"
+
+    def __call__(self, *arguments: Any) -> Any:
+        asked = f"{self.__name__} is a {'device function: kernels call it' if self.device else 'kernel'}"
+        way = f"a kernel that calls {self.__name__}" if self.device else f"{self.__name__}[blocks, threads](...)"
+        raise KernelError(asked, "a plain call", way)
+
+    def __getitem__(self, how: Any) -> Callable[..., None]:
+        """Launch it: `kernel[blocks, threads]`, and a stream and bytes of shared memory, as in numba."""
+        if self.device:
+            return self()  # type: ignore[no-any-return]
+        where = how if isinstance(how, tuple) else (how,)
+        if not 2 <= len(where) <= 4:
+            raise ArgumentError(f"{self.__name__}[blocks, threads] takes two sizes", f"{how}", "kernel[4, 32]")
+        grid, block, shared = where[0], where[1], where[3] if len(where) > 3 else 0
+
+        def launch(*arguments: Any) -> None:
+            run = simulate(self, grid, block, *arguments, shared=shared)
+            if run.findings:
+                raise KernelError(f"{self.__name__} is not right", f"\n{run}\n", "cuda.simulate(...), which goes on")
+
+        return launch
+
+
+def _device_program(value: Any) -> Program | None:
+    return value.program if isinstance(value, Kernel) and value.device else None
+
+
+def jit(function: Any = None, *, device: bool = False) -> Any:
+    """Make a kernel of a function that says what one thread does. Also a decorator, with or without brackets.
+
+    Args:
+        function: it takes arrays and numbers, and returns nothing; a device function may return something.
+        device: True for a function that kernels call.
+
+    Raises:
+        ArgumentError: it is no function.
+    """
+    if function is None:
+        return lambda later: jit(later, device=device)
+    if not callable(function):
+        raise ArgumentError("cuda.jit takes a function", repr(function), "@cuda.jit before a def")
+    return Kernel(function, device)
+
+
+def simulate(kernel: Kernel, grid: Any, block: Any, *arguments: Any, shared: int = 0, steps: int = STEPS) -> Run:
+    """Run a kernel in the interpreter, and say what is wrong with it.
+
+    Args:
+        kernel: under `cuda.jit`.
+        grid: how many blocks: a number, or up to three.
+        block: how many threads a block has: the same.
+        arguments: what the kernel takes. NumPy arrays are changed in place.
+        shared: bytes for `cuda.shared.array(0, ...)`, whose size a launch says.
+        steps: turns of loops that one thread may make.
+
+    Returns:
+        `findings`, `snapshots` of each block at each barrier, and `trips` to memory.
+
+    Raises:
+        ArgumentError: sizes or arguments that make no sense.
+        KernelError: the kernel stopped with an error.
+    """
+    if not isinstance(kernel, Kernel) or kernel.device:
+        raise ArgumentError("simulate takes a kernel", repr(kernel), "a function under @cuda.jit")
+    return _go(Run(kernel.program, _size("blocks", grid), _block(block), int(shared), steps), arguments)
+
+
+def _size(what: str, size: Any) -> Dim3:
+    sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    if not 0 < len(sizes) < 4 or any(not isinstance(s, (int, np.integer)) or s < 1 for s in sizes):
+        raise ArgumentError(f"a number of {what} is a whole number above 0, or up to three", f"{size}", "32, or (8, 4)")
+    return Dim3(*map(int, sizes))
+
+
+def _block(size: Any) -> Dim3:
+    found = _size("threads", size)
+    if found.x * found.y * found.z > THREADS:
+        raise ArgumentError(f"a block has at most {THREADS} threads", f"{size}", "more blocks of fewer threads")
+    return found

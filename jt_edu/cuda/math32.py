@@ -1,0 +1,25 @@
+"""Math: the module math for a kernel. Of a float32 it makes a float32, as a GPU does."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+class Math:
+    """The module math: of a float32 it makes a float32, as a GPU does."""
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(math, name)
+        if not callable(function):
+            return function
+
+        def call(*given: Any) -> Any:
+            floats = [g for g in given if isinstance(g, (float, np.floating))]
+            narrow = floats and all(isinstance(g, np.float32) for g in floats)
+            found = function(*(float(g) if isinstance(g, np.floating) else g for g in given))
+            return np.float32(found) if narrow and isinstance(found, float) else found
+
+        return call

@@ -1,0 +1,168 @@
+"""Run: what happened in a launch, and what was wrong with it?
+
+print(run)          the findings, or that nothing is wrong
+run.slow            lines at which a warp makes more trips to memory than it needs
+run.snapshots       each block at each barrier
+run.trips           each trip to memory of each warp
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jt_edu.base.errors import JtError, KernelError
+from jt_edu.cuda.costs import Costs, Trip
+from jt_edu.cuda.findings import Finding, told
+from jt_edu.cuda.thread import WARPSIZE, Dim3, Thread, Wait
+from jt_edu.cuda.translator import Place, Program, is_translated, place_of
+
+STEPS, SECONDS = 1_000_000, 30.0  # of one thread; of a launch
+KINDS = 40  # findings that are kept
+
+
+class Ended(Exception):  # noqa: N818 - no error
+    """The launch ends here."""
+
+
+@dataclass
+class Snapshot:
+    """A block at a barrier, or at its end: where its threads stand, and what its shared memory holds."""
+
+    block: int
+    epoch: int
+    lines: dict[int, int]  # thread -> line; 0 for one that has ended
+    shared: dict[str, np.ndarray[Any, Any]]
+    writers: dict[str, list[int]]  # of each element the thread that wrote it last, -1 for none
+
+
+@dataclass
+class Run:
+    """What happened in a launch."""
+
+    program: Program
+    grid: Dim3
+    block: Dim3
+    shared: int = 0
+    steps: int = STEPS
+    snapshots: list[Snapshot] = field(default_factory=list)
+    costs: Costs = field(default_factory=Costs)
+    now: Any = None  # the thread whose turn it is
+    until: float = 0.0  # when its time is over
+    _seen: dict[Any, Finding] = field(default_factory=dict)
+
+    @property
+    def trips(self) -> list[Trip]:
+        """Each trip to memory of each warp."""
+        return list(self.costs.trips())
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.findings)) or f"{self.program.name}: nothing is wrong"
+
+    # ------------------------------------------------------------------------------------ what the interpreter says
+
+    def told(self, threads: Iterable[Thread]) -> str:
+        """Threads in words."""
+        return told((t.place for t in threads), self._called)
+
+    def _called(self, thread: int) -> str:
+        x, y, z = self.block.x, self.block.y, self.block.z
+        if y == z == 1:
+            return str(thread)
+        at = (thread % x, thread // x % y, thread // (x * y))
+        return f"({', '.join(map(str, at[: 2 + (z > 1)]))})"
+
+    def report(
+        self, kind: str, place: Place, words: str, array: str = "", others: Iterable[Thread] = (), other: int = 0,
+        at: Iterable[Thread] = (),
+    ) -> None:  # fmt: skip
+        """Keep a finding. Of those of one kind at one line the first is told, with all threads that did the same."""
+        who = list(at) or [self.now]
+        key = kind, place.function, array, frozenset((place.line, other or place.line))
+        threads = dict.fromkeys(t.place for t in (*who, *others))
+        old = self._seen.get(key)
+        if old is not None:
+            old.threads = tuple(dict.fromkeys((*old.threads, *threads)))
+            return
+        if len(self._seen) >= KINDS:
+            raise Ended
+        sentence = f"{self.told(who)} {words}"
+        self._seen[key] = Finding(kind, place.function, place.line, place.text, tuple(threads), sentence, array, other)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is wrong. That nobody has written a number is no news where it is a race who is first."""
+        found = list(self._seen.values())
+        races = {(f.function, f.array, line) for f in found if f.kind == "race" for line in (f.line, f.other)}
+        return [f for f in found if f.kind != "unwritten" or (f.function, f.array, f.line) not in races]
+
+    @property
+    def slow(self) -> list[Finding]:
+        """Lines at which a warp makes more trips to memory than it needs."""
+        worst: dict[Any, Trip] = {}
+        for trip in self.trips:
+            key = trip.place, trip.how, trip.name
+            if trip.trips > trip.least and (key not in worst or trip.trips > worst[key].trips):
+                worst[key] = trip
+        return [self._slow(trip) for trip in worst.values()]
+
+    def _slow(self, trip: Trip) -> Finding:
+        places = tuple((trip.block, trip.warp * WARPSIZE + lane) for lane in trip.lanes)
+        who = told(places, self._called)
+        if trip.space == "shared":
+            words = (
+                f"{who} want {trip.trips} words of one bank of {trip.name}, one after the other; {trip.least} would do"
+            )
+        else:
+            words = (
+                f"{who} need {trip.trips} trips for their numbers of {trip.name}; {trip.least} would do for neighbors"
+            )
+        kind = "bank conflict" if trip.space == "shared" else "scattered"
+        place = trip.place
+        return Finding(kind, place.function, place.line, place.text, places, words, trip.name)
+
+    def enough(self, thread: Thread, place: Place) -> None:
+        """End a loop that has had its turns, or a launch that has had its time."""
+        if thread.steps > self.steps or time.monotonic() > self.until:
+            had = f"{self.steps:,} turns" if thread.steps > self.steps else f"{SECONDS:g} seconds"
+            self.report("never ends", place, f"is still in this loop after {had}")
+            raise Ended
+
+    def resume(self, turn: Any, answer: Any) -> Wait | None:
+        """Let a thread go on until it waits; None where it has ended."""
+        try:
+            found: Wait = turn.send(answer)
+        except StopIteration:
+            return None
+        except (Ended, JtError):
+            raise
+        except Exception as error:
+            place = place_of(_last_frame(error))
+            asked = f"{place.function} stopped in {self.told([self.now])}, in line {place.line}: {place.text}"
+            raise KernelError(asked, f"{type(error).__name__}: {error}", "the numbers of that line") from error
+        return found
+
+    def passed(self, threads: Sequence[Thread], waits: dict[Thread, Wait]) -> None:
+        """Keep a picture of a block that is at a barrier, or at its end."""
+        block = threads[0].block
+        arrays = {a.memory.name: a for a in block.arrays.values()}
+        writers = {name: [-1] * a.size for name, a in arrays.items()}
+        for name, a in arrays.items():
+            for address, access in a.memory.last.items():
+                writers[name][address] = access.thread.number
+        lines = {t.number: waits[t].place.line if t in waits else 0 for t in threads}
+        shared = {name: a.memory.values.reshape(a.shape).copy() for name, a in arrays.items()}
+        self.snapshots.append(Snapshot(block.number, block.epoch, lines, shared, writers))
+
+
+def _last_frame(error: Exception) -> Any:
+    """The innermost frame of a kernel or a device function."""
+    trace, found = error.__traceback__, None
+    while trace is not None:
+        found = trace.tb_frame if is_translated(trace.tb_frame) else found
+        trace = trace.tb_next
+    return found

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from jt_edu.base.plural import plural
+from jt_edu.draw.html_picture import Picture
 from jt_exercises.card import MARK, Card, as_html
 from jt_exercises.exercise import ROOMS, Exercise, find, of_room
-from jt_exercises.picture import Picture
 from jt_exercises.progress import FILE, Progress, Tried
 from jt_exercises.progress_board import Board
 from jt_exercises.showing import in_notebook, show

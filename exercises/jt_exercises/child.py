@@ -72,9 +72,10 @@ def _run(text: str, reads: int, writes: int) -> None:
 
     def take(text: str, names: list[str]) -> None:
         """Run a learner's statements: they see the names of the course, and it sees their answers."""
-        linecache.cache["your answer"] = len(text), None, text.splitlines(keepends=True), "your answer"
         theirs.append({**space})
-        exec(compile(text, "your answer", "exec"), theirs[-1])  # noqa: S102 - that is what it is for
+        name = f"your answer {len(theirs)}"
+        linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+        exec(compile(text, name, "exec"), theirs[-1])  # noqa: S102 - that is what it is for
         space.update({name: theirs[-1][name] for name in names if name in theirs[-1]})
 
     space["take"] = take

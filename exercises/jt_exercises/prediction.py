@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.draw.html_picture import Picture
 from jt_exercises.card import COLOURS, MARK, as_html
-from jt_exercises.picture import Picture
 from jt_exercises.progress import FILE, Progress, Tried
 from jt_exercises.showing import in_notebook, show
 

@@ -12,7 +12,6 @@ _LU = "jt.linalg.lu_factor(x), for both factors in one matrix; jt.linalg.lu(x), 
 _AMP = 'with jt.amp.autocast(dtype="float16", lists="apex"):, whose lists say which function prefers float16'
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
-    ("jt", "cuda"): _CPU,
     ("jt", "device"): _CPU,
     ("jt", "use_cuda"): _CPU,
     ("jt", "Tensor"): "jt.Var, the class, or jt.array(...), which makes one",
@@ -170,7 +169,7 @@ _OF_JT = (
 )
 ROOMS = (  # loaded when asked for
     "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft amp "
-    "config zoo"
+    "config zoo cuda"
 )
 _OF_MATRICES = (
     "cholesky cholesky_solve det eig eigh inv logdet lstsq lu_factor matrix_exp matrix_rank pinv qr slogdet solve "

@@ -1,15 +1,19 @@
-"""Cuda: kernels of a GPU, written for one thread, and an interpreter that runs them. This file is a door: names only."""
+"""Cuda: kernels of a GPU, and an interpreter that runs them. This file is a door: names only."""
 
 from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door
+from jt_edu.cuda.device import device_count, is_available, synchronize
 from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
 from jt_edu.cuda.findings import Finding
 from jt_edu.cuda.kernel_names import HERE
 from jt_edu.cuda.launch import Kernel, jit, simulate
 from jt_edu.cuda.run import Run
 
-__all__ = ["DeviceArray", "Finding", "Kernel", "Run", "device_array", "jit", "simulate", "to_device", *HERE]
+__all__ = [
+    "DeviceArray", "Finding", "Kernel", "Run", "device_array", "device_count", "is_available", "jit", "simulate",
+    "synchronize", "to_device", *HERE,
+]  # fmt: skip
 __all__.sort()
 globals().update(HERE)
 

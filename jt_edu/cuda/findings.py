@@ -32,6 +32,11 @@ class Finding:
         words: a sentence.
         array: what was touched, or "".
         other: the line at which another thread did its part, or 0.
+
+    Example:
+        >>> print(jt.cuda.Finding("unwritten", "kernel", 3, "out[t] = tile[t]", ((0, 1),), "thread 1 of block 0 ..."))
+        unwritten in kernel, line 3: `out[t] = tile[t]`
+            thread 1 of block 0 ...
     """
 
     kind: str

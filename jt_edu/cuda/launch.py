@@ -83,6 +83,14 @@ class Kernel:
     Args:
         function: what one thread does.
         device: other kernels call it, and nobody launches it.
+
+    Raises:
+        ArgumentError: sizes or arguments that make no sense.
+        KernelError: the interpreter found something that is wrong with it, or it stopped with an error.
+
+    Example:
+        >>> jt.cuda.jit(lambda x: None)
+        <kernel <lambda>>
     """
 
     def __init__(self, function: Callable[..., Any], device: bool = False) -> None:
@@ -115,6 +123,7 @@ class Kernel:
         grid, block, shared = where[0], where[1], where[3] if len(where) > 3 else 0
 
         def launch(*arguments: Any) -> None:
+            """Run it; KernelError, if something is wrong with it."""
             run = simulate(self, grid, block, *arguments, shared=shared)
             if run.findings:
                 raise KernelError(f"{self.__name__} is not right", f"\n{run}\n", "cuda.simulate(...), which goes on")
@@ -135,6 +144,19 @@ def jit(function: Any = None, *, device: bool = False) -> Any:
 
     Raises:
         ArgumentError: it is no function.
+
+    Example:
+        >>> @jt.cuda.jit
+        ... def twice(x, out):
+        ...     i = jt.cuda.grid(1)
+        ...     if i < x.size:
+        ...         out[i] = 2 * x[i]
+        >>> out = np.zeros(3)
+        >>> twice[2, 32](np.array([1.0, 2.0, 3.0]), out)
+        >>> out.tolist()
+        [2.0, 4.0, 6.0]
+
+    Source: numba's documentation, "CUDA kernels".
     """
     if function is None:
         return lambda later: jit(later, device=device)
@@ -160,6 +182,14 @@ def simulate(kernel: Kernel, grid: Any, block: Any, *arguments: Any, shared: int
     Raises:
         ArgumentError: sizes or arguments that make no sense.
         KernelError: the kernel stopped with an error.
+
+    Example:
+        >>> @jt.cuda.jit
+        ... def swapped(x):
+        ...     i = jt.cuda.grid(1)
+        ...     x[i] = x[1 - i]
+        >>> [(f.kind, f.line, f.threads) for f in jt.cuda.simulate(swapped, 1, 2, np.zeros(2)).findings]
+        [('race', 4, ((0, 1), (0, 0)))]
     """
     if not isinstance(kernel, Kernel) or kernel.device:
         raise ArgumentError("simulate takes a kernel", repr(kernel), "a function under @cuda.jit")

@@ -37,12 +37,30 @@ class Snapshot:
     epoch: int
     lines: dict[int, int]  # thread -> line; 0 for one that has ended
     shared: dict[str, np.ndarray[Any, Any]]
-    writers: dict[str, list[int]]  # of each element the thread that wrote it last, -1 for none
+    writers: dict[str, np.ndarray[Any, Any]]  # of each element the thread that wrote it last, -1 for none
+    readers: dict[str, dict[int, list[int]]]  # address -> who read it since the last barrier, some of each warp
 
 
 @dataclass
 class Run:
-    """What happened in a launch."""
+    """What happened in a launch.
+
+    Args:
+        program: what ran.
+        grid: blocks.
+        block: threads of each.
+        shared: bytes of shared memory that the launch adds.
+        steps: turns of loops that a thread may make.
+        costs: who touched what.
+
+    Example:
+        >>> @jt.cuda.jit
+        ... def copied(x, out):
+        ...     out[jt.cuda.grid(1)] = x[jt.cuda.grid(1)]
+        >>> run = jt.cuda.simulate(copied, 1, 32, np.ones(32, np.float32), np.ones(32, np.float32))
+        >>> [(trip.name, trip.how, trip.trips) for trip in run.trips]
+        [('x', 'read', 4), ('out', 'write', 4)]
+    """
 
     program: Program
     grid: Dim3
@@ -138,7 +156,7 @@ class Run:
             found: Wait = turn.send(answer)
         except StopIteration:
             return None
-        except (Ended, JtError):
+        except (Ended, JtError, NotImplementedError):  # the last one: a gap that nobody has filled
             raise
         except Exception as error:
             place = place_of(_last_frame(error))
@@ -150,13 +168,20 @@ class Run:
         """Keep a picture of a block that is at a barrier, or at its end."""
         block = threads[0].block
         arrays = {a.memory.name: a for a in block.arrays.values()}
-        writers = {name: [-1] * a.size for name, a in arrays.items()}
+        writers = {name: np.full(a.size, -1) for name, a in arrays.items()}
         for name, a in arrays.items():
             for address, access in a.memory.last.items():
                 writers[name][address] = access.thread.number
+        readers = {
+            name: {
+                address: sorted({r.thread.number for r in reads if r.epoch == block.epoch})
+                for address, reads in a.memory.reads.items()
+            }
+            for name, a in arrays.items()
+        }
         lines = {t.number: waits[t].place.line if t in waits else 0 for t in threads}
         shared = {name: a.memory.values.reshape(a.shape).copy() for name, a in arrays.items()}
-        self.snapshots.append(Snapshot(block.number, block.epoch, lines, shared, writers))
+        self.snapshots.append(Snapshot(block.number, block.epoch, lines, shared, writers, readers))
 
 
 def _last_frame(error: Exception) -> Any:

@@ -6,6 +6,7 @@ A thread stands in the place of the name `cuda` in a kernel. So `cuda.threadIdx.
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -56,9 +57,9 @@ class Wait:
 
     kind: str
     place: Place
+    mask: int = ALL
     value: Any = None
     argument: Any = None
-    mask: int = ALL
 
 
 class Thread:
@@ -126,9 +127,9 @@ def _waits(kind: str) -> Callable[..., Wait]:
     def wait(_: Thread, *given: Any) -> Wait:
         place = place_of(sys._getframe(1))
         if kind in BARRIERS:
-            return Wait(kind, place, *given)
+            return Wait(kind, place, ALL, *given)
         mask, *rest = given or (ALL,)
-        return Wait(kind, place, *rest, mask=int(mask) & ALL)
+        return Wait(kind, place, int(mask) & ALL, *rest)
 
     return wait
 
@@ -165,9 +166,18 @@ class Local:
 
 
 def _assigned(place: Place) -> str:
-    """The name to which a line assigns, such as `tile`."""
-    name, equals, _ = place.text.partition("=")
-    return name.strip() if equals and name.strip().isidentifier() else "array"
+    """The name to which a line assigns what it makes at this place, such as `tile`."""
+    try:
+        made = ast.parse(place.text).body
+    except SyntaxError:  # a part of a line that goes on
+        return "array"
+    match made:
+        case [ast.Assign([ast.Tuple(names)], ast.Tuple(values))]:
+            at = (n for n, v in zip(names, values, strict=False) if place.column < (v.end_col_offset or 0))
+            return ast.unparse(next(at, names[0]))
+        case [ast.Assign([ast.Name(name)])]:
+            return name
+    return "array"
 
 
 class Atomic:
@@ -208,9 +218,10 @@ for _name, _new in CHANGES.items():
 def as_dtype(dtype: Any) -> np.dtype[Any]:
     """NumPy's dtype of a dtype: NumPy's own, a text, or one of numba or jt_edu."""
     try:
-        return np.dtype(dtype)
+        found: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
-        return np.dtype(str(dtype).removeprefix("jt."))
+        found = np.dtype(str(dtype).removeprefix("jt."))
+    return found
 
 
 def _shape(shape: Any) -> tuple[int, ...]:

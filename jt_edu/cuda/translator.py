@@ -18,7 +18,7 @@ import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import CodeType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from jt_edu.base.errors import KernelError
@@ -45,18 +45,19 @@ class Program:
 
     name: str
     run: Callable[..., Any]
+    lines: tuple[str, ...]
     places: tuple[Place, ...]  # of each instruction
 
 
 _programs: dict[CodeType, Program] = {}
 
 
-def is_translated(frame: Any) -> bool:
+def is_translated(frame: FrameType) -> bool:
     """Whether a frame is that of a kernel or a device function."""
     return frame.f_code in _programs
 
 
-def place_of(frame: Any) -> Place:
+def place_of(frame: FrameType) -> Place:
     """Where a frame of a translated function stands."""
     return _programs[frame.f_code].places[frame.f_lasti // 2]
 
@@ -89,15 +90,19 @@ def translate(function: Callable[..., Any], device: Callable[[Any], Program | No
     code = compile(ast.fix_missing_locations(tree), inspect.getsourcefile(function) or "<kernel>", "exec")
     made = {**function.__globals__, **_closure(function), **names}
     exec(code, made)  # noqa: S102 - the learner's own function
-    program = Program(changed.name, made[changed.name], tuple(_places(made[changed.name].__code__, lines, first)))
+    text = tuple(line.rstrip() for line in textwrap.dedent("".join(lines)).splitlines())
+    program = Program(changed.name, made[changed.name], text, tuple(_places(made[changed.name].__code__, lines, first)))
     _programs[program.run.__code__] = program
     return program
 
 
 def _places(code: CodeType, lines: list[str], first: int) -> Iterator[Place]:
+    indent = len(lines[0]) - len(lines[0].lstrip())
     for line, _, column, _ in code.co_positions():
         number = min(max((line or first) - first + 1, 1), len(lines))
-        yield Place(code.co_name, number, column or 0, lines[number - 1].strip())
+        text = lines[number - 1]
+        before = len(text) - len(text.lstrip()) - indent  # of what stands in the line before its first letter
+        yield Place(code.co_name, number, (column or 0) - before, text.strip())
 
 
 def _closure(function: Any) -> dict[str, Any]:

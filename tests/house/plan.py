@@ -16,7 +16,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("backends", "runtime"),  # 3 running
     ("variable",),  # 4 the learner's handle
     ("ops", "autograd", "linalg", "fft", "sparse"),  # 5 operators
-    ("capture", "draw", "introspect"),  # 6 steps that are run again; looking
+    ("capture", "draw", "introspect", "cuda"),  # 6 steps that are run again; looking; kernels by hand
     ("nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 7 learning
     ("config", "lens", "benchmark", "launch"),  # 8 looking at all of it
     (

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import contextlib
 import io
+import linecache
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +37,9 @@ def run(name, answers, solved=False, last=None):
     with contextlib.redirect_stdout(said):
         for number, (kind, body) in enumerate(build.cells(text), 1):
             if kind == "code" and not body.startswith("%%"):
-                code = compile(body, f"cell {number}", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+                here = f"cell {number} of {name}"
+                linecache.cache[here] = len(body), None, body.splitlines(keepends=True), here  # a kernel's text is read
+                code = compile(body, here, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
                 if (awaiting := eval(code, space)) is not None:  # noqa: S307 - cells of our own
                     with ThreadPoolExecutor(1) as beside:  # a browser's test has left a loop that runs in this thread
                         beside.submit(asyncio.run, awaiting).result()

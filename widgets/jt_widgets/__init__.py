@@ -12,6 +12,7 @@ except ModuleNotFoundError as missing:
 from jt_widgets.explore import explore
 from jt_widgets.files import answer_calls
 from jt_widgets.fusion import FusionLens, fusion
+from jt_widgets.gpu_grid import gpu_grid
 from jt_widgets.graph import GraphView, graph
 from jt_widgets.kernel import kernel
 from jt_widgets.loops import step_kernel
@@ -33,6 +34,7 @@ __all__ = [
     "View",
     "explore",
     "fusion",
+    "gpu_grid",
     "graph",
     "kernel",
     "memory",

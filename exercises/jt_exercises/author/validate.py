@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 import traceback
 from collections.abc import Callable, Iterator
@@ -55,7 +56,9 @@ def _run(number: str, text: str, check: Callable[..., None]) -> None:
     """Run a learner's cells; they hand their answers to `check`."""
     own = re.sub(r"^from jt_exercises import .*\n", "", text, flags=re.MULTILINE)
     space = {"__name__": "answers", "check": check, "solved": lambda *_: False, "YourTurn": YourTurn}
-    exec(compile(own, f"the answers to {number}", "exec"), space)  # noqa: S102 - a master is Python of ours
+    name = f"the answers to {number}"
+    linecache.cache[name] = len(own), None, own.splitlines(keepends=True), name  # a kernel's text is read
+    exec(compile(own, name, "exec"), space)  # noqa: S102 - a master is Python of ours
 
 
 @dataclass(frozen=True)

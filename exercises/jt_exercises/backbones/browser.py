@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.draw.html_picture import Picture
 from jt_edu.draw.theme import SANS, mix, page_rules
-from jt_exercises.picture import Picture
 
 CHANNELS, SHADES = 24, 32  # shown of each layer; of the scale: more would make the page much larger
 DARK, MIDDLE, BRIGHT = (0, 34, 78), (124, 123, 120), (254, 232, 56)  # a scale that colour-blind people can read

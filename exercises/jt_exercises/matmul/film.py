@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax import saxutils
 
+from jt_edu.draw.html_picture import Picture
 from jt_exercises.matmul.memory import MATRICES, Watched, watch
-from jt_exercises.picture import Picture
 from jt_exercises.verdict import NotDoneError, RefusedError
 
 N, WIDTH, LINES = 8, 4, 8  # matrices of N by N numbers, lines of WIDTH numbers, LINES of them in the cache

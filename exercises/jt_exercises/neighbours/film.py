@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from jt_exercises.choices import INK, PAPER, SOFT, Choice, choices, fresh
+from jt_edu.draw.choices import INK, PAPER, SOFT, Choice, choices, fresh
+from jt_edu.draw.html_picture import Picture
 from jt_exercises.neighbours.cases import squared
-from jt_exercises.picture import Picture
 
 SIZE, EDGE, ROW, LEFT = 300, 16, 26, 350  # pixels: the cloud, its margin, a row of the list, where the list begins
 WIDE, HIGH = 560, SIZE + 2 * EDGE

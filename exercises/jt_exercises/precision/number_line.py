@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from jt_exercises.choices import SOFT, Choice, choices, fresh
-from jt_exercises.picture import Picture
+from jt_edu.draw.choices import SOFT, Choice, choices, fresh
+from jt_edu.draw.html_picture import Picture
 
 WIDE, LEFT, RIGHT, TOP, ROW = 680, 74, 666, 112, 34  # pixels: the picture, its line, its first row, a row
 LOW, HIGH = -46, 24  # powers of two at both ends of the line

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from jt_exercises.choices import INK, SOFT, Choice, choices, fresh
-from jt_exercises.picture import Picture
+from jt_edu.draw.choices import INK, SOFT, Choice, choices, fresh
+from jt_edu.draw.html_picture import Picture
 
 Ways = Mapping[str, tuple[Any, float]]
 Fits = Mapping[int, tuple[float, Ways]]

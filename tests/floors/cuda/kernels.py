@@ -39,7 +39,7 @@ def made(text: str, name: str) -> Any:
     filename = f"<kernel {name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     space: dict[str, Any] = {"cuda": cuda, "np": np}
-    exec(compile("import math\n" * 0 + text, filename, "exec"), space)  # noqa: S102 - the texts below
+    exec(compile(text, filename, "exec"), space)  # noqa: S102 - the texts below
     return [value for value in space.values() if isinstance(value, cuda.Kernel)][-1]
 
 
@@ -90,7 +90,8 @@ def kernel(x, out):
         out[i, j] = x[i, j] + 1
 """,
         (3, 3), (8, 8), (M, zeros(20, 24)), M + 1,
-        "i < x.shape[0] and j < x.shape[1]", "i < x.shape[1] and j < x.shape[0]", "out of bounds", "out[i, j]", ((6, 32),),
+        "i < x.shape[0] and j < x.shape[1]", "i < x.shape[1] and j < x.shape[0]", "out of bounds",
+        "out[i, j]", ((6, 32),),
     ),
     Case(
         "grid stride",
@@ -162,7 +163,8 @@ def kernel(x, out):
         out[cuda.blockIdx.x] = tile[0]
 """,
         2, 64, (X, zeros(2)), [X[:64].sum(), X[64:].sum()],
-        "        cuda.syncthreads()\n        half", "        half", "race", "tile[t] += tile[t + half]", ((0, 32),),
+        "        cuda.syncthreads()\n        half", "        half", "race",
+        "tile[t] += tile[t + half]", ((0, 0), (0, 16)),
     ),
     Case(
         "a sum whose barrier all reach",
@@ -245,7 +247,8 @@ def kernel(x, out):
     out[i, j] = tile[7 - i, j]
 """,
         1, (8, 8), (f32(8, 8), zeros(8, 8)), f32(8, 8)[::-1],
-        "    tile[i, j] = x", "    if i > 0:\n        tile[i, j] = x", "unwritten", "out[i, j] = tile", ((0, 56), (0, 63)),
+        "    tile[i, j] = x", "    if i > 0:\n        tile[i, j] = x", "unwritten",
+        "out[i, j] = tile", ((0, 56), (0, 63)),
     ),
     Case(
         "columns without a conflict of banks",
@@ -356,7 +359,8 @@ def kernel(x, out):
     out[t] = tile[0]
 """,
         1, 32, (X[:32], zeros(32)), np.full(32, X[:32].sum()),
-        "        tile[t] += v\n        cuda.syncwarp()", "        tile[t] += v", "race", "v = tile[t + by]", ((0, 0), (0, 8)),
+        "        tile[t] += v\n        cuda.syncwarp()", "        tile[t] += v", "race",
+        "v = tile[t + by]", ((0, 0), (0, 8)),
     ),
     Case(
         "who votes",
@@ -368,7 +372,8 @@ def kernel(x, out):
         out[0] = cuda.popc(votes)
 """,
         1, 32, (X[:32], np.zeros(1, np.int64)), [(X[:32] > 5).sum()],
-        "    if cuda.threadIdx.x == 0:\n        out[0]", "    if True:\n        out[0]", "race", "out[0] = cuda.popc", ((0, 0), (0, 1)),
+        "    if cuda.threadIdx.x == 0:\n        out[0]", "    if True:\n        out[0]", "race",
+        "out[0] = cuda.popc", ((0, 0), (0, 1)),
     ),
     Case(
         "a prefix sum with two rows",
@@ -459,7 +464,8 @@ def kernel(x, out):
         3, 32, (f32(3, 32), zeros(3, 32)),
         np.exp(f32(3, 32) - f32(3, 32).max(1, keepdims=True))
         / np.exp(f32(3, 32) - f32(3, 32).max(1, keepdims=True)).sum(1, keepdims=True),
-        "    cuda.syncthreads()\n    tile[t] = math", "    tile[t] = math", "race", "tile[t] = math.exp", ((0, 0), (0, 1)),
+        "    cuda.syncthreads()\n    tile[t] = math", "    tile[t] = math", "race",
+        "tile[t] = math.exp", ((0, 0), (0, 1)),
     ),
     Case(
         "a device function",
@@ -534,7 +540,8 @@ def kernel(x, out):
     out[t] = total
 """,
         1, 8, (X[:32], zeros(8)), X[:32].reshape(8, 4).sum(1),
-        "for k in range(4):\n        mine", "for k in range(3):\n        mine", "unwritten", "total += mine[k]", ((0, 0), (0, 7)),
+        "for k in range(4):\n        mine", "for k in range(3):\n        mine", "unwritten",
+        "total += mine[k]", ((0, 0), (0, 7)),
     ),
     Case(
         "two writers of one number",

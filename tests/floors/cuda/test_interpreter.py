@@ -1,11 +1,8 @@
-"""The interpreter of GPU threads: thirty right kernels are right, and the bug in each is named with line and threads."""
-
-import time
+"""The interpreter of GPU threads: right kernels are right, and the bug in each is named with line and threads."""
 
 import numpy as np
 import pytest
 
-import jt_edu as jt
 from jt_edu import cuda
 from tests.floors.cuda.kernels import CASES, made
 

@@ -1,4 +1,4 @@
-"""Picture: something to look at in a notebook, which has a text for wherever there is none."""
+"""Html picture: something to look at in a notebook, which has a text for wherever there is none."""
 
 from __future__ import annotations
 

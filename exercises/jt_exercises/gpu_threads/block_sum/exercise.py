@@ -1,0 +1,47 @@
+"""08.3: a sum of a block, without a race and without a conflict of banks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jt_exercises.exercise import exercise
+from jt_exercises.gpu_threads.judging import launch, refuse_conflicts, right
+from jt_exercises.seed import random
+from jt_exercises.verdict import RefusedError, part
+
+THREADS, MOST = 64, 12  # of a block; barriers: one for each halving, and some more
+SIZES = 128, 100, 64, 1
+
+
+@exercise(
+    "08.3",
+    "a sum of a block",
+    points=2,
+    hints=(
+        "`tile[t] = x[i] if i < x.size else 0`, and then a barrier, before anybody reads what others have written.",
+        "With half = 32, 16, ..., 1: thread t < half does `tile[t] += tile[t + half]`, and then all meet at a barrier.",
+        "The barrier stands beside the `if`, not in it: all 64 threads have to come.",
+    ),
+    why="""The number of steps grows with the logarithm: 64 numbers take 6, a million 20. If thread 2t added its
+    neighbor instead, threads of one warp would meet in the same banks, and half of each warp would wait.""",
+)
+def block_sum(answer: Callable[..., Any]) -> str:
+    """Compare the sums, and look for races and conflicts."""
+    for size in SIZES:
+        blocks = -(-size // THREADS)
+        case = f"{size} numbers, {blocks} blocks"
+        with part(case):
+            x = random(size).integers(1, 99, size).astype(np.float32)
+            out = np.full(blocks, -1, np.float32)
+            found = launch(answer, blocks, THREADS, x, out, case=case, name="block_sum")
+            wanted = np.array([x[b * THREADS : (b + 1) * THREADS].sum() for b in range(blocks)])
+            known = [(x[::THREADS], "nothing is added to the first number"), (out, "nobody has written `out`")]
+            right(found["arrays"][-1], wanted, case, known)
+            refuse_conflicts(found, case)
+            if found["barriers"] > MOST:
+                told = f"{case}: {found['barriers']} barriers, and 7 would do"
+                raise RefusedError(f"{told}: each step halves the number of threads that add")
+    return f"{len(SIZES)} launches: no race, and no bank is asked twice"

@@ -1,0 +1,88 @@
+"""GpuGrid: what do the threads of a block do, from barrier to barrier?
+
+gpu_grid(kernel, 1, 32, x, out)      runs it in the interpreter, with copies of its arrays
+gpu_grid(run)                        what `jt.cuda.simulate` has seen
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from jt_edu.base.errors import ArgumentError
+from jt_edu.cuda import Kernel, Run, simulate
+from jt_edu.draw.gpu_block import Meter, Stop, block_picture
+from jt_edu.draw.html_picture import Picture
+
+MOST_METERS, MOST_STOPS = 8, 9
+
+
+def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
+    """Show where the threads of one block stand at each barrier, what is in shared memory, and who wrote it.
+
+    Args:
+        what: a kernel, or a run of one.
+        launch: for a kernel: blocks, threads, and what it takes; arrays are copied.
+        number: of the block.
+
+    Raises:
+        ArgumentError: it is neither, or there is no such block.
+
+    Example:
+        >>> import numpy as np
+        >>> from jt_edu import cuda
+        >>> @cuda.jit
+        ... def copied(x, out):
+        ...     out[cuda.grid(1)] = x[cuda.grid(1)]
+        >>> gpu_grid(copied, 1, 32, np.ones(32, np.float32), np.zeros(32, np.float32))
+        copied, block 0 of 1, 32 threads: nothing is wrong
+        end: all have ended
+        trips to memory: x, line 3: 4 for 4; out, line 3: 4 for 4
+    """
+    if isinstance(what, Kernel):
+        what = simulate(what, *copy.deepcopy(launch))
+    if not isinstance(what, Run):
+        raise ArgumentError("gpu_grid shows a kernel, or a run of one", f"{what!r:.60}", "cuda.simulate(kernel, ...)")
+    stops = [_stop(s) for s in what.snapshots if s.block == number]
+    if not stops:
+        raise ArgumentError(f"gpu_grid shows block {number}", "no such block in this run", "number=0")
+    here = [f for f in what.findings if any(block == number for block, _ in f.threads)]
+    text = what.program.lines
+    meters = _meters(what)
+    threads = [thread for f in here for block, thread in f.threads if block == number]
+    own = [line for f in here if f.function == what.program.name for line in (f.line, f.other) if line]
+    wide = what.block.x if what.block.y > 1 else min(what.block.x, 32)
+    html = block_picture(text, stops[:MOST_STOPS], wide, threads, own, meters)
+    size = what.grid.x * what.grid.y * what.grid.z
+    told = [f"{what.program.name}, block {number} of {size}, {len(stops[0].lines)} threads: {_found(here)}"]
+    told += [f"{stop.name}: {_lines(stop)}" for stop in stops]
+    told.append("trips to memory: " + "; ".join(f"{m.name}: {m.trips} for {m.least}" for m in meters))
+    return Picture(html, "\n".join(told))
+
+
+def _found(findings: list[Any]) -> str:
+    return "\n" + "\n".join(map(str, findings)) if findings else "nothing is wrong"
+
+
+def _lines(stop: Stop) -> str:
+    lines = sorted(set(stop.lines))
+    told = [f"{sum(at == line for at in stop.lines)} in line {line}" for line in lines if line]
+    ended = sum(not line for line in stop.lines)
+    return ", ".join(told + ([f"{ended} have ended" if told else "all have ended"] if ended else []))
+
+
+def _stop(snapshot: Any) -> Stop:
+    lines = [snapshot.lines[thread] for thread in sorted(snapshot.lines)]
+    name = f"barrier {snapshot.epoch + 1}" if any(lines) else "end"
+    return Stop(name, lines, snapshot.shared, snapshot.writers, snapshot.readers)
+
+
+def _meters(run: Run) -> list[Meter]:
+    """Trips by line and array, the most wasteful first."""
+    found: dict[tuple[str, int], list[int]] = {}
+    for trip in run.trips:
+        sums = found.setdefault((trip.name, trip.place.line), [0, 0])
+        sums[0] += trip.trips
+        sums[1] += trip.least
+    rows = sorted(found.items(), key=lambda row: row[1][1] - row[1][0])
+    return [Meter(f"{name}, line {line}", trips, least) for (name, line), (trips, least) in rows[:MOST_METERS]]

@@ -6,16 +6,16 @@ from jt_edu.base.did_you_mean import door
 from jt_edu.cuda.device import device_count, is_available, synchronize
 from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
 from jt_edu.cuda.findings import Finding
-from jt_edu.cuda.kernel_names import HERE
+from jt_edu.cuda.kernel_names import HERE as _HERE
 from jt_edu.cuda.launch import Kernel, jit, simulate
 from jt_edu.cuda.run import Run
 
 __all__ = [
     "DeviceArray", "Finding", "Kernel", "Run", "device_array", "device_count", "is_available", "jit", "simulate",
-    "synchronize", "to_device", *HERE,
+    "synchronize", "to_device", *_HERE,
 ]  # fmt: skip
 __all__.sort()
-globals().update(HERE)
+globals().update(_HERE)
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = door("jt.cuda", __all__)

@@ -38,31 +38,29 @@ class Trip:
 
 @dataclass
 class Costs:
-    """Who touched which address at which place of the text, put together by warps."""
+    """Each access to memory that threads share, in the order in which they were made."""
 
-    together: dict[Any, list[tuple[int, int]]] = field(default_factory=dict)
-    turns: dict[Any, int] = field(default_factory=dict)  # how often a thread was at a place
-    memories: dict[int, Any] = field(default_factory=dict)  # by their identity
-    count: int = 0
+    touched: list[tuple[Thread, Place, Memory, int, str]] = field(default_factory=list)
 
     def note(self, thread: Thread, place: Place, memory: Memory, address: int, how: str) -> None:
         """Write down that a thread touches an address."""
-        if memory.space == "local" or self.count >= MOST:
-            return
-        self.count += 1
-        at = place, how
-        turn = self.turns[thread, at] = self.turns.get((thread, at), 0) + 1
-        key = thread.block.number, thread.warp.number, at, turn
-        self.together.setdefault((key, id(memory)), []).append((thread.laneid, address))
-        self.memories[id(memory)] = memory
+        if len(self.touched) < MOST:
+            self.touched.append((thread, place, memory, address, how))
 
     def trips(self) -> Iterator[Trip]:
-        """All of them, in the order in which they were made."""
-        for ((block, warp, (place, how), _), identity), touched in self.together.items():
-            memory = self.memories[identity]
+        """What lanes of a warp touch together: the first time that each is at a place, the second time, and so on."""
+        turns: dict[Any, int] = {}
+        together: dict[Any, list[tuple[int, int]]] = {}
+        memories = {id(memory): memory for _, _, memory, _, _ in self.touched}
+        for thread, place, memory, address, how in self.touched:
+            at = place, how, id(memory)
+            turn = turns[thread, at] = turns.get((thread, at), 0) + 1
+            together.setdefault((thread.warp, at, turn, thread.block.number), []).append((thread.laneid, address))
+        for (warp, (place, how, identity), _, block), touched in together.items():
+            memory = memories[identity]
             lanes, addresses = zip(*touched, strict=True)
             trips, least = _shared(addresses, memory) if memory.space == "shared" else _global(addresses, memory)
-            yield Trip(memory.space, memory.name, place, how, block, warp, lanes, addresses, trips, least)
+            yield Trip(memory.space, memory.name, place, how, block, warp.number, lanes, addresses, trips, least)
 
 
 def _shared(addresses: tuple[int, ...], memory: Memory) -> tuple[int, int]:

@@ -109,6 +109,7 @@ class Kernel:
         return f"<{'device function' if self.device else 'kernel'} {self.__name__}>"
 
     def __call__(self, *arguments: Any) -> Any:
+        """Refuse: a kernel is launched, and a device function is called by kernels."""
         asked = f"{self.__name__} is a {'device function: kernels call it' if self.device else 'kernel'}"
         way = f"a kernel that calls {self.__name__}" if self.device else f"{self.__name__}[blocks, threads](...)"
         raise KernelError(asked, "a plain call", way)

@@ -54,7 +54,7 @@ class Memory:
     values: np.ndarray[Any, Any]
     written: np.ndarray[Any, Any]
     last: dict[int, Access] = field(default_factory=dict)  # write at an address
-    reads: dict[int, list[Access]] = field(default_factory=dict)  # since then, no more than two of a warp
+    reads: dict[int, list[Access]] = field(default_factory=dict)  # since then, as many as it takes
     released: dict[int, set[int]] = field(default_factory=dict)  # by an atomic here: whose writes are seen with it
 
     def note(self, address: int, now: Access, writes: bool) -> tuple[str, Access] | None:
@@ -62,16 +62,26 @@ class Memory:
         last = self.last.get(address)
         against = ("written", last) if last is not None and _unordered(last, now) else None
         if not writes:
-            seen = self.reads.setdefault(address, [])
-            mine = [r for r in seen if r.thread.warp is now.thread.warp and r.epoch == now.epoch]
-            if all(r.thread is not now.thread or r.warp_epoch != now.warp_epoch for r in mine) and len(mine) < 2:
-                seen.append(now)
+            self._remember(address, now)
             return against
         if against is None:
             against = next((("read", r) for r in self.reads.get(address, ()) if _unordered(r, now)), None)
         self.last[address] = now
         self.reads.pop(address, None)
         return against
+
+    def _remember(self, address: int, now: Access) -> None:
+        """Keep a read: since the last barrier of its block two of each warp, and two of other blocks."""
+        seen, thread = self.reads.get(address, []), now.thread
+        if not seen or seen[-1].epoch != now.epoch or seen[-1].thread.block is not thread.block:
+            self.reads[address] = [*[r for r in seen if r.thread.block is not thread.block][:2], now]
+            return
+        lanes = [k for k, r in enumerate(seen) if r.thread.warp is thread.warp]
+        again = next((k for k in lanes if seen[k].thread is thread), None)
+        if again is not None:
+            seen[again] = now
+        elif len(lanes) < 2:
+            seen.append(now)
 
 
 def _unordered(before: Access, now: Access) -> bool:

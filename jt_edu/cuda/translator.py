@@ -29,7 +29,7 @@ THREAD = "_thread"
 MODULES = ("jt_edu.cuda", "numba.cuda")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Place:
     """Where something happened: a function, a line that counts from 1, and the text of that line."""
 
@@ -98,11 +98,13 @@ def translate(function: Callable[..., Any], device: Callable[[Any], Program | No
 
 def _places(code: CodeType, lines: list[str], first: int) -> Iterator[Place]:
     indent = len(lines[0]) - len(lines[0].lstrip())
+    known: dict[tuple[int, int], Place] = {}  # one object for a place: an instruction has several slots
     for line, _, column, _ in code.co_positions():
         number = min(max((line or first) - first + 1, 1), len(lines))
         text = lines[number - 1]
         before = len(text) - len(text.lstrip()) - indent  # of what stands in the line before its first letter
-        yield Place(code.co_name, number, (column or 0) - before, text.strip())
+        at = number, (column or 0) - before
+        yield known.setdefault(at, Place(code.co_name, *at, text.strip()))
 
 
 def _closure(function: Any) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def fresh(kind: str) -> str:
     return f"{kind}{next(_numbers)}"
 
 
-def choices(name: str, size: tuple[int, int], still: str, buttons: Sequence[Choice], style: str) -> str:
+def choices(name: str, size: tuple[float, float], still: str, buttons: Sequence[Choice], style: str) -> str:
     """The HTML of a picture of this size, in pixels; the first button is picked at first.
 
     Example:

@@ -20,7 +20,8 @@ import numpy as np
 from jt_edu.draw.choices import INK, SOFT, Choice, choices, fresh
 from jt_edu.draw.theme import MONO
 
-WIDE, ROW, CELL = 700, 17, 15  # pixels: the picture, a line of text, a thread
+WIDE, ROW = 700, 17  # pixels: the picture, a line of text
+CELLS = ((256, 15), (512, 10), (1024, 7))  # for so many threads, the size of one
 CODE, NUMBER = 34, 34  # where the text of the kernel begins; the width of a number of shared memory
 MOST_LINES, MOST_NUMBERS, MOST_ROWS, MOST_THREADS = 40, 16, 16, 1024
 LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")  # at which threads stand
@@ -50,22 +51,24 @@ class Meter:
 
 def block_picture(
     text: Sequence[str], stops: Sequence[Stop], wide: int, bad_threads: Sequence[int], bad_lines: Sequence[int],
-    meters: Sequence[Meter],
+    meters: Sequence[Meter], words: Sequence[str] = (),
 ) -> str:  # fmt: skip
-    """The HTML of a block; `wide` threads stand in a row."""
+    """The HTML of a block; `wide` threads stand in a row. `words` are what was found, in lines."""
     text = text[:MOST_LINES]
-    top = 24 + ROW * len(text) + 14  # below the kernel
-    rows = -(-min(len(stops[0].lines), MOST_THREADS) // wide)
-    memory = top + CELL * rows + 22
+    top = 24 + ROW * (len(text) + len(words)) + 14  # below the kernel
+    threads = min(len(stops[0].lines), MOST_THREADS)
+    cell = next((size for most, size in CELLS if threads <= most), CELLS[-1][1])
+    memory = top + cell * -(-threads // wide) + 22
     foot = memory + max(map(_height, stops))
     buttons = [
-        Choice((CODE + 70 * k + 20, foot + 10), stop.name, "".join(_stop(stop, wide, top, memory, bad_threads)))
+        Choice((CODE + 70 * k + 20, foot + 10), stop.name, "".join(_stop(stop, wide, (top, memory, cell), bad_threads)))
         for k, stop in enumerate(stops)
     ]
     marks = "".join(_text(one.at[0], foot + 34, one.words, "m") for one in buttons)
     below = foot + 60
-    still = "".join([*_code(text, bad_lines), marks, *_meters(meters, below)])
-    style = STYLE + ".jtgpu .m{text-anchor:middle}.jtgpu .e{text-anchor:end}"
+    found = [_text(CODE, 24 + ROW * k, line, "f") for k, line in enumerate(words, len(text))]
+    still = "".join([*_code(text, bad_lines), *found, marks, *_meters(meters, below)])
+    style = STYLE + ".jtgpu .m{text-anchor:middle}.jtgpu .e{text-anchor:end}.jtgpu .f{fill:#b34700}"
     return choices(fresh("jtgpu"), (WIDE, below + ROW * (len(meters) + 1) + 8), still, buttons, style)
 
 
@@ -91,19 +94,19 @@ def _colors(stop: Stop) -> dict[int, str]:
     return {0: ENDED} | {line: LINES[k % len(LINES)] for k, line in enumerate(lines)}
 
 
-def _stop(stop: Stop, wide: int, top: float, memory: float, bad: Sequence[int]) -> Iterator[str]:
-    """What is shown of one barrier."""
-    colors = _colors(stop)
+def _stop(stop: Stop, wide: int, places: tuple[float, float, int], bad: Sequence[int]) -> Iterator[str]:
+    """What is shown of one barrier; `places`: where threads begin, where memory begins, how large a thread is."""
+    colors, (top, memory, cell) = _colors(stop), places
     for line, color in colors.items():
         if line:
             count = sum(at == line for at in stop.lines)
             yield _box(2, 10 + ROW * (line - 1), 5, ROW - 4, color)
             yield _text(WIDE - 6, 20 + ROW * (line - 1), f"{count} thread{'s' * (count > 1)} here", "e")
     for thread, line in enumerate(stop.lines[:MOST_THREADS]):
-        x, y = CODE + CELL * (thread % wide), top + CELL * (thread // wide)
+        x, y = CODE + cell * (thread % wide), top + cell * (thread // wide)
         edge = f' stroke="{BAD}" stroke-width="2.5"' if thread in bad else ""
         where = f"in line {line}" if line else "has ended"
-        yield f"<g><title>thread {thread}: {where}</title>{_box(x, y, CELL - 3, CELL - 3, colors[line], edge)}</g>"
+        yield f"<g><title>thread {thread}: {where}</title>{_box(x, y, 0.8 * cell, 0.8 * cell, colors[line], edge)}</g>"
     y = memory
     for name, values in stop.shared.items():
         yield _text(CODE - 6, y + 11, name[:5], "c e")

@@ -7,6 +7,7 @@ gpu_grid(run)                        what `jt.cuda.simulate` has seen
 from __future__ import annotations
 
 import copy
+import textwrap
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError
@@ -52,7 +53,8 @@ def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
     threads = [thread for f in here for block, thread in f.threads if block == number]
     own = [line for f in here if f.function == what.program.name for line in (f.line, f.other) if line]
     wide = what.block.x if what.block.y > 1 else min(what.block.x, 32)
-    html = block_picture(text, stops[:MOST_STOPS], wide, threads, own, meters)
+    words = [row for f in here[:3] for row in textwrap.wrap(f"{f.kind}: {f.words}", 104)]
+    html = block_picture(text, stops[:MOST_STOPS], wide, threads, own, meters, words)
     size = what.grid.x * what.grid.y * what.grid.z
     told = [f"{what.program.name}, block {number} of {size}, {len(stops[0].lines)} threads: {_found(here)}"]
     told += [f"{stop.name}: {_lines(stop)}" for stop in stops]

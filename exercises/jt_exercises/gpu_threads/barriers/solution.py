@@ -1,17 +1,13 @@
 # %% [markdown]
-# ## 10. Exercise 08.6: where is a barrier missing?
+# ## 11. Exercise 08.6: where is a barrier missing?
 #
-# In each of these three kernels one barrier is missing. Their numbers are right as often as not, and that is the trouble
-# with races. Write down for each kernel the number of the line *behind* which the barrier belongs. It stands as deep as
-# that line; behind a line with a colon it stands inside. `see.gpu_grid(kernel(BROKEN["rolled"]), 1, 32, x, out)` shows
-# one of them at work.
+# In each of these three kernels one barrier is missing. Their numbers are right as often as not, and that is the
+# trouble with races. Write down for each kernel the number of the line *behind* which the barrier belongs. It stands
+# as deep as that line; behind a line with a colon it stands inside. `see.gpu_grid` shows any of them at work, as
+# above.
 
 # %%
 from jt_exercises import YourTurn, check, hint, solution
-from jt_exercises.gpu_threads import BROKEN, kernel
-
-for text in BROKEN.values():
-    print("\n".join(f"{n:2}  {line}" for n, line in enumerate(text.splitlines(), 1)), end="\n\n")
 
 missing = {"rolled": None, "largest": None, "smoothed": None}
 # BEGIN SOLUTION a line for each kernel

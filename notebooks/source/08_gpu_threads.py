@@ -1,0 +1,201 @@
+# %% [markdown]
+# # 08 GPU kernels without a GPU
+#
+# *An hour and a half. Do [04](04_kernels.ipynb) and [06](06_matmul.ipynb) first.*
+#
+# A GPU runs thousands of threads at once. One writes a function for *one* of them, a *kernel*, and says how many there
+# shall be. That is easy to begin with, and hard to get right: threads overwrite each other, wait for somebody who
+# never comes, or read beyond the end of an array, and the numbers may still look good.
+#
+# Here an interpreter runs such kernels, thread by thread, and looks at every access to memory. So you need no GPU, and
+# you are told what a GPU would not tell you. The words are those of numba.cuda.
+#
+# **Predict**, **run**, **look**. There are six exercises. Each check says *right*, or what is wrong.
+#
+# ## 1. One function, many threads
+#
+# `kernel[blocks, threads](...)` launches a kernel. The threads come in *blocks*, and inside of a block in *warps* of
+# 32, which go together. A thread knows its number in its block, `cuda.threadIdx.x`, the number of its block,
+# `cuda.blockIdx.x`, and how many threads a block has, `cuda.blockDim.x`. `cuda.grid(1)` is its number in the whole
+# launch.
+#
+# **Predict**: which number does the last thread have, if there are 3 blocks of 4 threads? Put it in place of the dots.
+# And what happens with an array of 10 elements?
+
+# %%
+import numpy as np
+
+import jt_widgets as see
+from jt_edu import cuda
+from jt_exercises import predict
+
+random = np.random.default_rng(8)
+
+
+@cuda.jit
+def numbered(out):
+    i = cuda.grid(1)
+    out[i] = 10 * cuda.blockIdx.x + cuda.threadIdx.x
+
+
+twelve, ten = np.zeros(12, int), np.zeros(10, int)
+numbered[3, 4](twelve)
+print("12 elements:", twelve)
+print("10 elements:", cuda.simulate(numbered, 3, 4, ten))
+
+predict("08.1b", ..., lambda: len(twelve) - 1)
+
+# %% [markdown]
+# **Look.** Each thread has written one element: the number of its block, and its own number in there. With 10 elements
+# two threads of the last block have none, and the interpreter says which, and in which line. A GPU would write
+# somewhere else, and say nothing. (`cuda.simulate` goes on after a finding, `kernel[...]` stops with an error.)
+#
+# %% exercise 08.1
+# %% [markdown]
+# ## 3. Neighbors share a trip
+#
+# When a thread wants a number, memory brings 32 bytes: eight numbers of float32 that are neighbors. The 32 threads of
+# a warp ask together. If they ask for 32 neighbors, that makes four trips.
+#
+# Two kernels copy a matrix of 32 by 32. In the first one, the threads of a warp go along a row. In the second one,
+# they go along a column. **Predict**: how many trips does each of them make to read x? (It has 1,024 numbers.)
+
+# %%
+matrix = np.arange(1024, dtype=np.float32).reshape(32, 32)
+
+
+@cuda.jit
+def along_rows(x, out):
+    j, i = cuda.grid(2)
+    out[i, j] = x[i, j]
+
+
+@cuda.jit
+def along_columns(x, out):
+    i, j = cuda.grid(2)
+    out[i, j] = x[i, j]
+
+
+runs = {k.__name__: cuda.simulate(k, 1, (32, 32), matrix, np.zeros_like(matrix)) for k in (along_rows, along_columns)}
+for name, run in runs.items():
+    print(f"{name:14} {sum(t.trips for t in run.trips if t.name == 'x'):5} trips to x")
+see.gpu_grid(runs["along_columns"])
+
+# %% [markdown]
+# **Look.** Both copy the same numbers. The second kernel makes eight times as many trips, for each of them brings
+# eight numbers, and seven are thrown away. The bars show it line by line: blue is what would be needed.
+#
+# %% exercise 08.2
+# %% [markdown]
+# ## 5. Shared memory, and a barrier
+#
+# The threads of a block have a small memory in common, *shared memory*. It is fast, and through it they give numbers
+# to each other. But they do not run in step: one of them may read a number before another one has written it. That is
+# a
+# *race*. `cuda.syncthreads()` is a *barrier*: a thread that comes there waits until all threads of its block have come.
+#
+# This kernel adds up 64 numbers. Each step halves the number of threads that add. There is a mistake in it.
+# **Predict**: which line is in a race, and with which other line? Then pick the barriers below the picture, with a
+# click or with Tab and the arrow keys. A number has the color of the thread that wrote it.
+
+
+# %%
+@cuda.jit
+def summed(x, out):
+    tile = cuda.shared.array(64, "float32")
+    t = cuda.threadIdx.x
+    tile[t] = x[t]
+    cuda.syncthreads()
+    half = 32
+    while half > 0:
+        if t < half:
+            tile[t] += tile[t + half]
+        half //= 2
+    cuda.syncthreads()
+    if t == 0:
+        out[0] = tile[0]
+
+
+sixty_four, total = random.integers(0, 9, 64).astype(np.float32), np.zeros(1, np.float32)
+run = cuda.simulate(summed, 1, 64, sixty_four, total)
+print(f"the sum is {total[0]:g}, and should be {sixty_four.sum():g}\n\n{run}")
+see.gpu_grid(run)
+
+# %% [markdown]
+# **Look.** All of this is in one line: thread 0 reads in its second step what thread 16 writes in its first one.
+# Whether the sum is right depends on who is faster. The interpreter runs thread 0 first, so here it is wrong. On a GPU
+# the 32 threads of a warp may go in step, and it is right, until it is not.
+#
+# %% exercise 08.3
+# %% exercise 08.4
+# %% [markdown]
+# ## 8. A product of matrices
+#
+# In notebook 06 a product became fast as soon as its numbers were used several times while they were in a cache. A GPU
+# does the same by hand. In the kernel below each thread makes one number of the product, and reads a whole row of a
+# and a whole column of b. So each number of a is read by every thread of its row.
+#
+# **Predict**: a is (16, 16), and so is b. How many numbers of a are read? Put that in place of the dots. With tiles of
+# 8 by 8 in shared memory, how many would it be?
+
+
+# %%
+@cuda.jit
+def naive(a, b, out):
+    j, i = cuda.grid(2)
+    if i < out.shape[0] and j < out.shape[1]:
+        total = np.float32(0)
+        for k in range(a.shape[1]):
+            total += a[i, k] * b[k, j]
+        out[i, j] = total
+
+
+a, b = random.integers(-4, 5, (2, 16, 16)).astype(np.float32)
+out = np.zeros_like(a)
+run = cuda.simulate(naive, (2, 2), (8, 8), a, b, out)
+print("right:", np.array_equal(out, a @ b))
+predict("08.8b", ..., lambda: sum(len(t.lanes) for t in run.trips if t.name == "a"))
+
+# %% [markdown]
+# **Look.** Each of the 256 threads reads 16 numbers of a. If a block of 8 by 8 threads brings a tile into shared
+# memory once, each number is read by one thread of a block, in each of the 2 blocks beside each other: 512 in all, an
+# eighth.
+#
+# %% exercise 08.5
+# %% [markdown]
+# ## 10. Races that nobody sees
+#
+# Three short kernels. Read them, before you go on: in each of them one barrier is missing.
+
+# %%
+from jt_exercises.gpu_threads import BROKEN, kernel
+
+for text in BROKEN.values():
+    print("\n".join(f"{n:2}  {line}" for n, line in enumerate(text.splitlines(), 1)), end="\n\n")
+see.gpu_grid(kernel(BROKEN["smoothed"]), 1, 32, sixty_four[:32], np.zeros(32, np.float32))
+
+# %% exercise 08.6
+# %% [markdown]
+# ## 12. What a real card makes of it
+#
+# These figures were measured on an NVIDIA H200, with kernels that numba compiled. Its memory copies 4.26 terabytes a
+# second, and its library cuBLAS makes 51 teraflops in a float32 product of 4096 by 4096.
+#
+# | kernel | of the card's best |
+# |---|---|
+# | `a * b + c`, one element a thread | 91 % of a copy |
+# | the same, four elements a thread that are neighbors | 60 % |
+# | the same, four that are a block apart, all loads first | 104 % |
+# | sums of rows, a thread for each row | 8 % |
+# | sums of rows, a block for each row, 128 bits at a time | 96 % |
+# | transpose, naive, and by a tile of 32 by 33 | 13 %, 80 % |
+# | product, naive | 1.25 teraflops |
+# | product, tiles of 32 by 32 in shared memory | 6.8 |
+# | product, tiles, and small blocks in registers | 20 |
+# | and 128 bits at a time, and two tiles in turn | 40 |
+#
+# **Look** for what you have met: neighbors, tiles, banks (why 33?). The last rows do once more, in registers, what
+# tiles do in shared memory.
+#
+# **Before you close this page**: a barrier costs time, so one would like to leave one out. Between which lines of your
+# `scanned` could a barrier be left out if a block had only one warp, and which words would then stand in its place?

@@ -4,16 +4,11 @@ from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door
 from jt_edu.cuda.device import device_count, is_available, synchronize
-from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
-from jt_edu.cuda.findings import Finding
+from jt_edu.cuda.device_array import device_array, to_device
 from jt_edu.cuda.kernel_names import HERE as _HERE
-from jt_edu.cuda.launch import Kernel, jit, simulate
-from jt_edu.cuda.run import Run
+from jt_edu.cuda.launch import jit, simulate
 
-__all__ = [
-    "DeviceArray", "Finding", "Kernel", "Run", "device_array", "device_count", "is_available", "jit", "simulate",
-    "synchronize", "to_device", *_HERE,
-]  # fmt: skip
+__all__ = ["device_array", "device_count", "is_available", "jit", "simulate", "synchronize", "to_device", *_HERE]
 __all__.sort()
 globals().update(_HERE)
 

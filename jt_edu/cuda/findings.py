@@ -34,7 +34,7 @@ class Finding:
         other: the line at which another thread did its part, or 0.
 
     Example:
-        >>> print(jt.cuda.Finding("unwritten", "kernel", 3, "out[t] = tile[t]", ((0, 1),), "thread 1 of block 0 ..."))
+        >>> print(Finding("unwritten", "kernel", 3, "out[t] = tile[t]", ((0, 1),), "thread 1 of block 0 ..."))
         unwritten in kernel, line 3: `out[t] = tile[t]`
             thread 1 of block 0 ...
     """

@@ -127,7 +127,7 @@ class Kernel:
             """Run it; KernelError, if something is wrong with it."""
             run = simulate(self, grid, block, *arguments, shared=shared)
             if run.findings:
-                raise KernelError(f"{self.__name__} is not right", f"\n{run}\n", "cuda.simulate(...), which goes on")
+                raise KernelError(f"{self.__name__} is not right", f"\n{run}", "cuda.simulate(...), which goes on")
 
         return launch
 

@@ -23,6 +23,7 @@ from jt_edu.base.errors import ArgumentError, BackendError
 from jt_edu.ir.builders import check_shape, short
 from jt_edu.ir.meta_ops import SOURCE, Code, HostCall, Rule
 from jt_edu.ir.node import Node, Shape
+from jt_edu.ops.code_cuda import cuda_code
 from jt_edu.ops.code_races import watch
 from jt_edu.ops.code_text import Array, Body, header_functions, header_names, translated
 from jt_edu.ops.custom_kernel import HEAD, as_array
@@ -70,9 +71,10 @@ def code(
         cpu_src: the body; the lesson below says how arrays are called.
         cpu_grad_src: for each input a body that fills `out` with its gradient; "" for one that has none.
         cpu_header: functions and imports for all bodies.
-        cuda_src: for a GPU, which this version does not use: with a cpu_src beside it, the CPU works.
-        cuda_grad_src: likewise.
-        cuda_header: likewise.
+        cuda_src: kernels of a GPU and their launches, in the words of numba.cuda (`jt_edu/ops/code_cuda.py` says how).
+            Without a cpu_src the interpreter of `jt.cuda` runs them, with one beside it the CPU works.
+        cuda_grad_src: the same for gradients.
+        cuda_header: what stands above all of them.
         data: numbers that bodies read as `data["name"]`; others do not compile anew.
         boundscheck: an index outside an array is an error that names the line of the body. Without it (False) such an
             index reads or destroys other memory, as in C.
@@ -85,10 +87,12 @@ def code(
         ArgumentError: the body is no Python, or names what is not there. RangeError: an index outside its array, when
         it runs. KernelError: numba cannot compile it, or `debug` found something. BackendError: there is no cpu_src.
     """
+    if not cpu_src and cuda_src:
+        return cuda_code(shape, dtype, inputs, cuda_src, cuda_grad_src, cuda_header, data or {})
     if not cpu_src and not isinstance(inputs, str):
-        there = {"cuda_src": cuda_src, "cuda_grad_src": cuda_grad_src, "cuda_header": cuda_header}
+        there = {"cuda_grad_src": cuda_grad_src, "cuda_header": cuda_header}
         found = f"only {', '.join(name for name, text in there.items() if text) or 'inputs'}"
-        raise BackendError("jt.code runs on the CPU", found, "cpu_src, in Python: help(jt.code)")
+        raise BackendError("jt.code takes a text", found, "cpu_src, in Python: help(jt.code)")
     mode = "checked" if boundscheck else "unchecked"
     return _coded(shape, dtype, inputs, (cpu_src, cpu_header, cpu_grad_src), dict(data or {}), mode, debug)
 

@@ -78,7 +78,7 @@ def translated(
     BODIES[number] = lines
     names = {a.name: a for a in arrays}
     try:
-        words = _words(plain, names)
+        words = jittor_words(plain, names)
         head = f"def body(lo, hi, {', '.join(a.name for a in arrays)}, data, sizes):\n"
         text = head + textwrap.indent(words, "    ")
         tree = ast.parse(text)
@@ -120,8 +120,13 @@ def _header(header: str) -> ast.Module:
 # ------------------------------------------------------------------------------------------------------------- tokens
 
 
-def _words(text: str, names: dict[str, Array]) -> str:
-    """Python, from Jittor's notation; `names` learns the aliases."""
+def jittor_words(text: str, names: dict[str, Array]) -> str:
+    """Python, from Jittor's notation; `names` learns the aliases.
+
+    Example:
+        >>> jittor_words("@x(i) = x_shape0", {"x": Array("x", 1, "in")})
+        'x[i] = x.shape[0]'
+    """
     tokens = [t for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type != tokenize.COMMENT]
     for k, t in enumerate(tokens):
         if t.string == "@" and [x.string for x in tokens[k + 1 : k + 3]] == ["alias", "("]:
@@ -138,7 +143,7 @@ def _token_splices(tokens: Sequence[tokenize.TokenInfo], names: dict[str, Array]
         if k <= skip:
             continue
         before = tokens[k - 1] if k else None
-        if t.string == "@" and not _operand(before) and tokens[k + 1].type == tokenize.NAME:
+        if t.string == "@" and not _operand(before) and tokens[k + 2].string == "(":
             end = _closing(tokens, k + 2)
             if tokens[k + 1].string == "alias":
                 alias, of = tokens[k + 3].string, _name(tokens[k + 5].string, names)

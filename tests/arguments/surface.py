@@ -30,6 +30,7 @@ ROOMS = {
     "jt.data.transform": transform,
     "jt.fft": jt.fft,
     "jt.amp": jt.amp,
+    "jt.cuda": jt.cuda,
     "jt.zoo.data": zoo_data,
     "jt.config": jt.config,
 }

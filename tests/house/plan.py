@@ -13,10 +13,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("base",),  # 0 ground
     ("ir",),  # 1 meaning
     ("fusion", "codegen"),  # 2 planning
-    ("backends", "runtime"),  # 3 running
+    ("backends", "runtime", "cuda"),  # 3 running
     ("variable",),  # 4 the learner's handle
     ("ops", "autograd", "linalg", "fft", "sparse"),  # 5 operators
-    ("capture", "draw", "introspect", "cuda"),  # 6 steps that are run again; looking; kernels by hand
+    ("capture", "draw", "introspect"),  # 6 steps that are run again; looking
     ("nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 7 learning
     ("config", "lens", "benchmark", "launch"),  # 8 looking at all of it
     (
@@ -35,6 +35,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
 NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
+    "cuda",  # kernels that a learner writes for a GPU (decision 095)
     "backends.conv", "backends.convolve", "backends.epilogues", "codegen.emit_epilogue", "fusion.epilogue",
     "fusion.halves", "variable.autocast", "variable.halves_kept",  # mixed precision (decision 089)
     "ir.conv_pattern", "runtime.conv_step", "runtime.determinism",  # decisions 046 and 048

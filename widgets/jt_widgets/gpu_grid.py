@@ -11,7 +11,8 @@ import textwrap
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError
-from jt_edu.cuda import Kernel, Run, simulate
+from jt_edu.cuda.launch import Kernel, simulate
+from jt_edu.cuda.run import Run
 from jt_edu.draw.gpu_block import Meter, Stop, block_picture
 from jt_edu.draw.html_picture import Picture
 

@@ -9,6 +9,7 @@ import linecache
 from typing import Any
 
 from jt_edu import cuda
+from jt_edu.cuda.launch import Kernel
 
 ROLLED = """\
 @cuda.jit
@@ -61,4 +62,4 @@ def kernel(text: str) -> Any:
     name, space = f"<kernel {hash(text)}>", {"cuda": cuda}
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name  # the interpreter reads it
     exec(compile(text, name, "exec"), space)  # noqa: S102 - a text of ours
-    return next(value for value in space.values() if isinstance(value, cuda.Kernel))
+    return next(value for value in space.values() if isinstance(value, Kernel))

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from jt_edu import cuda
+from jt_edu.cuda.device_array import DeviceArray
+from jt_edu.cuda.launch import Kernel
 from jt_exercises.gpu_threads.broken import BROKEN, kernel
 from jt_exercises.verdict import RefusedError
 
@@ -15,7 +17,7 @@ STEPS = 100_000  # turns of loops that a thread of an answer may make
 
 def launched(answer: Any, grid: Any, block: Any, *arguments: Any) -> dict[str, Any]:
     """What a launch makes of its arrays, what the interpreter finds, and how many trips to memory are made."""
-    if not isinstance(answer, cuda.Kernel) or answer.device:
+    if not isinstance(answer, Kernel) or answer.device:
         raise RefusedError("the answer is a kernel: leave `@cuda.jit` above it as it is")
     given = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments]
     run = cuda.simulate(answer, grid, block, *given, steps=STEPS)
@@ -25,7 +27,7 @@ def launched(answer: Any, grid: Any, block: Any, *arguments: Any) -> dict[str, A
         for k, more in enumerate((trip.trips, trip.least, len(trip.lanes))):
             row[k] += more
     return {
-        "arrays": [a.copy_to_host() for a in given if isinstance(a, cuda.DeviceArray)],
+        "arrays": [a.copy_to_host() for a in given if isinstance(a, DeviceArray)],
         "findings": [[f.kind, f.line, f.text, f.words] for f in run.findings],
         "slow": [[f.kind, f.line, f.text, f.words] for f in run.slow],
         "touched": sums,

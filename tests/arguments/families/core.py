@@ -248,12 +248,15 @@ def checked(**given) -> bool:
     return "inside(" in t.kernels[0].source.split("def kernel")[0]
 
 
-def told_of_cuda(name, **given) -> bool:
-    try:
-        jt.code((4,), "float64", [], **given)
-    except jt.BackendError as error:
-        return f"only {name}" in str(error)
-    return False
+CUDA = "@cuda.jit\ndef kernel(@ARGS_DEF):\n    @out(cuda.grid(1)) = {}\n\nkernel[1, 4](@ARGS)"
+OF_K = CUDA.format("k")
+
+
+def on_gpu(cuda_src=OF_K, cuda_grad_src=(), cuda_header="k = 1") -> list[float]:
+    x = jt.array(V)
+    more = {"cuda_grad_src": cuda_grad_src, "cuda_header": cuda_header}
+    y = jt.code((4,), "float64", [x], cuda_src=cuda_src, **more)
+    return jt.grad(y.sum(), x).tolist() if cuda_grad_src else y.tolist()
 
 
 CODE = [
@@ -264,8 +267,9 @@ CODE = [
     *shows(jt.code, "data", {"k": 3}, given_k, [3.0] * 4),
     *shows(jt.code, "boundscheck", False, checked, False),
     *refuses(jt.code, "debug", True, lambda **k: jt.code((2,), "float64", [], "@out(0) = 1", **k)),
-    *(row for name in ("cuda_src", "cuda_grad_src", "cuda_header")
-      for row in shows(jt.code, name, "x", lambda name=name, **k: told_of_cuda(name, **k))),
+    *shows(jt.code, "cuda_src", CUDA.format("3"), on_gpu, [3.0] * 4),
+    *shows(jt.code, "cuda_grad_src", [CUDA.format("5")], on_gpu, [5.0] * 4),
+    *shows(jt.code, "cuda_header", "k = 7", on_gpu, [7.0] * 4),
 ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import cuda
+from jt_edu.cuda.launch import Kernel
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def made(text: str, name: str) -> Any:
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     space: dict[str, Any] = {"cuda": cuda, "np": np}
     exec(compile(text, filename, "exec"), space)  # noqa: S102 - the texts below
-    return [value for value in space.values() if isinstance(value, cuda.Kernel)][-1]
+    return [value for value in space.values() if isinstance(value, Kernel)][-1]
 
 
 def f32(*shape: int) -> np.ndarray[Any, Any]:

@@ -282,9 +282,12 @@ def test_arguments_that_make_no_sense(given, words):
         jt.code(**{"shape": (3,), "dtype": "float32", "inputs": [x()], "cpu_src": "@out(0) = 1", **given}).sync()
 
 
-def test_a_body_for_a_gpu_alone_says_what_runs_here():
-    with pytest.raises(jt.BackendError, match="runs on the CPU; found only cuda_src"):
-        jt.code((3,), "float32", [x()], cuda_src="__global__ void kernel() {}")
+def test_a_gradient_for_a_gpu_alone_says_what_is_missing():
+    with pytest.raises(jt.BackendError, match="takes a text; found only cuda_grad_src"):
+        jt.code((3,), "float32", [x()], cuda_grad_src=["kernel[1, 1](@ARGS)"])
+
+
+def test_a_body_for_a_gpu_is_left_out_where_there_is_one_for_the_cpu():
     assert one("for i in range(3):\n    @out(i) = 1", cuda_src="as in Jittor").tolist() == [1, 1, 1]
 
 

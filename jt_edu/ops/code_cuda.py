@@ -1,0 +1,104 @@
+"""Code cuda: what a `cuda_src` of `jt.code` does where there is no GPU.
+
+    @cuda.jit
+    def kernel(@ARGS_DEF):                      def kernel(in0, out):
+        @PRECALC
+        i = cuda.grid(1)
+        if i < in0_shape0:                          if i < in0.shape[0]:
+            @out(i) = @in0(i) * data["k"]               out[i] = in0[i] * data["k"]
+    kernel[in0_shape0 // 32 + 1, 32](@ARGS)     kernel[in0.shape[0] // 32 + 1, 32](in0, out)
+
+The text defines kernels, in the words of numba.cuda, and launches them. The interpreter of `jt_edu.cuda` runs them, so
+whatever is wrong with one is an error that names the line and the threads.
+"""
+
+from __future__ import annotations
+
+import linecache
+import math
+import re
+import textwrap
+import tokenize
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jt_edu import cuda
+from jt_edu.base.errors import ArgumentError
+from jt_edu.ops.code_text import Array, jittor_words
+from jt_edu.ops.py_function import numpy_code
+from jt_edu.variable.var import as_var
+
+
+class Launches(NamedTuple):
+    """A text that defines kernels and launches them; equal texts are one operator."""
+
+    text: str
+    data: tuple[tuple[str, float], ...]
+
+    def __call__(self, _: Any, given: dict[str, Any]) -> None:
+        """Fill the outputs; see `numpy_code`."""
+        arrays = {f"in{k}": x for k, x in enumerate(given["inputs"])}
+        outs = given["outputs"]
+        if "dout" in given:
+            arrays |= {"pout": given["f_outputs"][0], "dout": given["dout"]}
+        arrays |= {"out" if len(outs) == 1 else f"out{k}": x for k, x in enumerate(outs)}
+        name = f"<cuda_src {hash(self.text)}>"
+        linecache.cache[name] = len(self.text), None, self.text.splitlines(keepends=True), name  # it is read again
+        space = {"cuda": cuda, "np": np, "math": math, "data": dict(self.data), **arrays}
+        exec(compile(self.text, name, "exec"), space)  # noqa: S102 - the learner's own text
+
+
+def cuda_code(
+    shape: Any, dtype: Any, inputs: Sequence[Any], source: str, gradients: Any, header: str, data: Mapping[str, float]
+) -> Any:
+    """The outputs that the launches of a text fill.
+
+    Args:
+        shape: of the output, or a list of shapes.
+        dtype: of the output, or a list of as many.
+        inputs: Vars.
+        source: kernels and launches.
+        gradients: for each input another such text, which fills `out` from `dout`, the inputs and `pout`.
+        header: what stands above each of them.
+        data: numbers that they read as data["name"].
+
+    Raises:
+        ArgumentError: a text is no Python, or an output has a negative length.
+
+    Example:
+        >>> text = '''
+        ... @cuda.jit
+        ... def kernel(@ARGS_DEF):
+        ...     i = cuda.grid(1)
+        ...     if i < in0_shape0:
+        ...         @out(i) = 2 * @in0(i)
+        ... kernel[1, 32](@ARGS)
+        ... '''
+        >>> cuda_code((3,), "float32", [array([1.0, 2.0, 3.0])], text, (), "", {}).tolist()
+        [2.0, 4.0, 6.0]
+    """
+    several, ins = isinstance(dtype, (list, tuple)), [f"in{k}" for k in range(len(inputs))]
+    outs = [f"out{k}" for k in range(len(dtype))] if several else ["out"]
+    backward = (gradients,) if isinstance(gradients, str) else tuple(gradients)
+    if several and backward:
+        raise ArgumentError("a cuda_grad_src is for one output", f"{len(dtype)} outputs", "a jt.code for each of them")
+    numbers = tuple((key, float(value)) for key, value in sorted(data.items()))
+    forward = Launches(_python(source, header, [*ins, *outs]), numbers)
+    back = [Launches(_python(text, header, [*ins, "pout", "dout", "out"]), numbers) for text in backward]
+    return numpy_code(shape, dtype, [as_var(x) for x in inputs], forward, back)
+
+
+def _python(source: str, header: str, names: Sequence[str]) -> str:
+    """The text in Python's words; refused, where it is none."""
+    body = re.sub(r"@ARGS(_DEF)?\b", ", ".join(names), textwrap.dedent(source).strip("\n"))
+    try:
+        words = jittor_words(body.replace("@PRECALC", "pass"), {name: Array(name, 0, "in") for name in names})
+        text = "\n".join([*filter(None, [textwrap.dedent(header).strip("\n")]), words, ""])
+        compile(text, "cuda_src", "exec")
+    except (SyntaxError, tokenize.TokenError) as error:
+        found = getattr(error, "text", None) or str(error)
+        way = "kernels under @cuda.jit, and kernel[blocks, threads](@ARGS) below them"
+        raise ArgumentError("cuda_src is Python, in the words of numba.cuda", found.strip(), way) from None
+    return text

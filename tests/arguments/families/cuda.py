@@ -1,0 +1,31 @@
+"""Kernels of a GPU: what a function under `jit` is, and how far the interpreter goes."""
+
+import numpy as np
+
+import jt_edu as jt
+from tests.arguments.rows import shows
+
+cuda = jt.cuda
+
+
+@cuda.jit
+def filled(out):
+    row = cuda.shared.array(0, "float32")
+    for k in range(4):
+        row[k] = out[k]
+    out[0] = len(row)
+
+
+def found(**given) -> tuple[int, list[str]]:
+    out = np.zeros(4)
+    run = cuda.simulate(filled, 1, 1, out, **{"shared": 16, **given})
+    return int(out[0]), [f.kind for f in run.findings]
+
+
+ROWS = [
+    *shows(cuda.device_array, "dtype", "int32", lambda **k: str(cuda.device_array(2, **k).dtype), "int32"),
+    *shows(cuda.jit, "function", abs, lambda **k: repr(cuda.jit(**k)), "<kernel abs>"),
+    *shows(cuda.jit, "device", True, lambda **k: repr(cuda.jit(abs, **k)), "<device function abs>"),
+    *shows(cuda.simulate, "shared", 32, found, (8, [])),
+    *shows(cuda.simulate, "steps", 3, found, (0, ["never ends"])),
+]

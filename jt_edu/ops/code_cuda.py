@@ -20,7 +20,8 @@ import re
 import textwrap
 import tokenize
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,8 @@ from jt_edu.ops.py_function import numpy_code
 from jt_edu.variable.var import as_var
 
 
-class Launches(NamedTuple):
+@dataclass(frozen=True)
+class Launches:
     """A text that defines kernels and launches them; equal texts are one operator."""
 
     text: str

@@ -274,7 +274,7 @@ def test_a_run_is_not_overwritten_by_another(tmp_path, few):
         (["--model", "resnet18"], "a checkpoint of digits_cnn for resnet18"),
         (["--batch-size", "16"], "epochs of 1 update for epochs of 4"),
         (["--model-ema-decay", "0.9"], "one without state_dict_ema"),
-        (["--num-classes", "3"], r"head.fc.weight of shape \(10, 64\)"),
+        (["--num-classes", "12"], r"head.fc.weight of shape \(10, 64\)"),
     ],
 )
 def test_a_checkpoint_of_another_run_is_refused(tmp_path, few, flags, said):

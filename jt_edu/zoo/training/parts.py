@@ -48,19 +48,20 @@ def network(cfg: Any, source: Source) -> nn.Module:
     wants = get_pretrained_cfg(name)
     if wants is not None and wants.fixed_input_size:
         settings["img_size"] = cfg.DATA.IMG_SIZE or None
+    classes, many = told.NUM_CLASSES or len(source.classes), len(source.classes)
+    if classes < many:
+        found = f"--num-classes {classes}"
+        raise ArgumentError(f"a network has a score for each of {many} classes", found, f"--num-classes {many}")
     rates = {"drop_rate": told.DROP_RATE, "drop_path_rate": told.DROP_PATH_RATE}
-    classes = told.NUM_CLASSES or len(source.classes)
-    make = partial(
-        create_model, name, checkpoint_path=told.PRETRAINED, num_classes=classes, in_chans=source.channels, **settings
-    )
-    try:
-        return make(**rates)
-    except TypeError:  # a network that takes no such rate is as good as one whose rate is 0
-        pass
-    try:
-        return make(**{key: rate for key, rate in rates.items() if rate})
-    except TypeError as error:
-        raise ArgumentError(f"{name} is made as the settings of MODEL say", str(error)) from error
+    for given in (rates, {key: rate for key, rate in rates.items() if rate}):  # one that takes no rate has a rate of 0
+        try:
+            return create_model(
+                name, checkpoint_path=told.PRETRAINED, num_classes=classes, in_chans=source.channels, **settings,
+                **given,
+            )  # fmt: skip
+        except TypeError as error:
+            found = str(error)
+    raise ArgumentError(f"{name} is made as the settings of MODEL say", found, "0 for what it does not take")
 
 
 def optimizer(cfg: Any, net: nn.Module) -> Optimizer:
@@ -104,12 +105,10 @@ def schedule(cfg: Any, optimizer: Optimizer, updates: int) -> Any:
     return optim.SequentialLR(optimizer, [optim.LinearLR(optimizer, start, 1.0, warm), main], [warm])
 
 
-def precision(cfg: Any) -> tuple[Callable[[], AbstractContextManager[Any]], Any]:
-    """What the network runs inside, and the scaler of its loss; None where none is needed."""
+def precision(cfg: Any) -> tuple[Callable[[], AbstractContextManager[Any]], GradScaler]:
+    """What the network runs inside, and the scaler of its loss, which does nothing but for float16."""
     kind = choice("train", "--amp", cfg.AMP.DTYPE, PRECISIONS)
-    if kind == "off":
-        return nullcontext, None
-    return partial(autocast, dtype=kind), GradScaler() if kind == "float16" else None
+    return nullcontext if kind == "off" else partial(autocast, dtype=kind), GradScaler(enabled=kind == "float16")
 
 
 CLIPS: dict[str, Callable[..., Any]] = {"norm": nn.utils.clip_grad_norm_, "value": nn.utils.clip_grad_value_}

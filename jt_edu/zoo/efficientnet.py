@@ -38,10 +38,11 @@ from jt_edu.models.weights import head
 from jt_edu.nn import init
 from jt_edu.variable.var import Var
 from jt_edu.zoo.factory import build_model_with_cfg
-from jt_edu.zoo.layers.drop import DropPath
+from jt_edu.zoo.layers.drop import DropPath, check_rates
 from jt_edu.zoo.layers.gates import SqueezeExcite, divisible
 from jt_edu.zoo.layers.norm_act import BatchNormAct2d
 from jt_edu.zoo.layers.pool import SelectAdaptivePool2d
+from jt_edu.zoo.network import LayerNet
 from jt_edu.zoo.registry import PretrainedCfg, register_model
 
 __all__ = ["EfficientNet"]
@@ -138,7 +139,7 @@ def pointwise(in_chs: int, out_chs: int) -> nn.Conv2d:
     return nn.Conv2d(in_chs, out_chs, 1, bias=False)
 
 
-class EfficientNet(nn.Module):
+class EfficientNet(LayerNet):
     """Seven stages of blocks that are narrow outside: (n, in_chans, h, w) -> (n, num_classes).
 
     Args:
@@ -160,12 +161,14 @@ class EfficientNet(nn.Module):
         ((1, 10), 320)
     """
 
+    rows, scores = "conv_stem bn1 blocks conv_head bn2", "classifier"
     global_pool: SelectAdaptivePool2d
 
     def __init__(
         self, channel_multiplier: float = 1.0, depth_multiplier: float = 1.0, num_classes: int = 1000,
         in_chans: int = 3, global_pool: str = "avg", drop_rate: float = 0.0, drop_path_rate: float = 0.0,
     ) -> None:  # fmt: skip
+        check_rates("EfficientNet", drop_rate=drop_rate, drop_path_rate=drop_path_rate)
         stem, *widths, last = (divisible(c * channel_multiplier) for c in (32, *(row[4] for row in STAGES), 1280))
         self.in_chans, self.num_features, self.drop_rate = in_chans, last, drop_rate
         self.conv_stem = nn.Conv2d(in_chans, stem, 3, stride=2, padding=1, bias=False)
@@ -199,10 +202,6 @@ class EfficientNet(nn.Module):
             if isinstance(layer, (nn.Conv2d, nn.Linear)) and layer.bias is not None:
                 init.zero_(layer.bias)
 
-    def get_classifier(self) -> nn.Module:
-        """The last layer."""
-        return self.classifier
-
     def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
         """A new last layer for other classes, and another pool, unless it is None."""
         kind = self.global_pool.pool_type if global_pool is None else global_pool
@@ -214,20 +213,10 @@ class EfficientNet(nn.Module):
         self.head_hidden_size = self.num_features * self.global_pool.feat_mult()
         self.classifier = head(self.head_hidden_size, num_classes).train(self.is_train)
 
-    def forward_features(self, x: Var) -> Var:
-        """The last map: (n, num_features, h / 32, w / 32)."""
-        x = self.blocks(self.bn1(self.conv_stem(x)))
-        features: Var = self.bn2(self.conv_head(x))
-        return features
-
     def forward_head(self, x: Var, pre_logits: bool = False) -> Var:
         """Scores of a map; with `pre_logits` what the last layer is given."""
         x = nn.dropout(self.global_pool(x), self.drop_rate, self.is_train)
         return x if pre_logits else self.classifier(x)
-
-    def execute(self, x: Var) -> Var:
-        """Scores of images."""
-        return self.forward_head(self.forward_features(x))
 
 
 RELEASE = "https://github.com/rwightman/pytorch-image-models/releases/download/v0.1-weights/"

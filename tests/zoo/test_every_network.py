@@ -37,7 +37,8 @@ def test_a_network_gives_maps_features_and_scores(name):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_another_last_layer_and_none(name):
     net, x = made(name)
-    assert (net.num_classes, net(x).shape) == (1000, (2, 1000))
+    own = net.pretrained_cfg["num_classes"]
+    assert (net.num_classes, net(x).shape) == (own, (2, own))
 
     net.reset_classifier(3)
     assert (net.num_classes, net(x).shape) == (3, (2, 3))

@@ -5,7 +5,7 @@
     defaults  <  the checkpoint of --resume  <  --config FILE, after the files under its BASE  <  --opts  <  flags
 
 What stands to the right wins. Keys are those of the configuration of Swin Transformer, flags those of timm's training
-script, wherever these have a word for it; `SETTINGS` says which is which. Here a batch is the batch of all ranks together.
+script, wherever these have a word for it; `SETTINGS` says which is which. A batch is that of all ranks together.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def checked(cfg: CfgNode) -> CfgNode:
         True
     """
     for key in DEFAULTS:
-        value = reduce(getitem, key.split("."), cfg)
+        value: Any = reduce(getitem, key.split("."), cfg)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             number("train", key, value, int(key in FROM_1), 1.0 if key in UP_TO_1 else math.inf, finite=True)
     cfg.freeze()

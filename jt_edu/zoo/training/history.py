@@ -79,8 +79,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Rows as CSV, under a line with the names of the columns.
 
     Example:
-        >>> table(("class", "images"), [("cat", 2)])
-        'class,images\\ncat,2\\n'
+        >>> table(("class", "images"), [("cat", 2)]).split()
+        ['class,images', 'cat,2']
     """
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([head, *rows])

@@ -160,9 +160,9 @@ class Run:
         if math.isfinite(loss):
             return
         last = self.folder / checkpoint.LAST
-        ways = [f"--lr {self.cfg.TRAIN.BASE_LR / 10:g}", "--clip-grad 1", "a longer --warmup-epochs"]
-        ways += [f"--resume {last} with one of them: that checkpoint is older"] if last.is_file() else []
-        raise DivergedError("a training has losses that are finite numbers", f"{loss} {where}", ", ".join(ways))
+        way = f"--lr {self.cfg.TRAIN.BASE_LR / 10:g}, --clip-grad 1 or a longer --warmup-epochs"
+        way += f", with --resume {last}, as it was before" if last.is_file() else ""
+        raise DivergedError("a training has losses that are finite numbers", f"{loss} {where}", way)
 
     # ------------------------------------------------------------------------------------------------ written and read
 
@@ -214,7 +214,7 @@ class Run:
             if wanted is not bool(saved.get(name)):
                 raise ArgumentError(asked, f"one {'without' if wanted else 'with'} {name}")
 
-    # -------------------------------------------------------------------------------- the folder, of which rank 0 writes
+    # ------------------------------------------------------------------------------- the folder, which rank 0 writes to
 
     def _open(self) -> None:
         """The folder and its settings: what cannot be written is told before hours have passed."""
@@ -230,16 +230,22 @@ class Run:
         """Write the state; what cannot be written now is told, and tried again next time."""
         if place()[0]:
             return
+        self.unwritten = ""
         try:
-            if not all(np.isfinite(p.numpy()).all() for p in self.net.parameters()):
-                raise OSError("weights are nan or inf")
             self.folder.mkdir(parents=True, exist_ok=True)
-            for name in names:
+            for name in names if self._is_finite() else ():
                 files.save(self.state(), self.folder / name)
-            self.unwritten = ""
         except OSError as error:
             self.unwritten = str(error)
-            self._say(f"no checkpoint: {error}. The one before is whole; the next one is tried when it is due.\n")
+        if self.unwritten:
+            told = f"no checkpoint: {self.unwritten}. The one before is whole; the next one is tried when it is due.\n"
+            self._say(told)
+
+    def _is_finite(self) -> bool:
+        """Whether weights are numbers that are worth keeping; the next loss tells of others."""
+        finite = all(np.isfinite(p.numpy()).all() for p in self.net.parameters())
+        self.unwritten = "" if finite else "weights of nan or inf"
+        return finite
 
     def _tell(self) -> None:
         """The last row, in words, in the CSV file and as curves."""

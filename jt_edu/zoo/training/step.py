@@ -1,7 +1,7 @@
 """Step: how do the batches of one update move the parameters?
 
-    at once         loss -> gradients -> parameters, a graph that runs in one go, and can be compiled
-    by gradients    the same with halts: losses of several batches add up, are scaled, unscaled, clipped
+at once         loss -> gradients -> parameters, a graph that runs in one go, and can be compiled
+by gradients    the same with halts: losses of several batches add up, are scaled, unscaled, clipped
 """
 
 from __future__ import annotations

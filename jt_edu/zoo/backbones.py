@@ -149,7 +149,7 @@ class Backbone(LayerNet):
     # what it answers
 
     @cached_property
-    def feature_info(self) -> list[dict[str, Any]]:  # type: ignore[override]
+    def feature_info(self) -> list[dict[str, Any]]:
         """Of each map that is worth taking: its channels, the pixels of a step, and its layer.
 
         Example:

@@ -82,7 +82,7 @@ class LayerNet(ZooNet):
             x: images.
             indices: which maps, as in `feature_take_indices`; they come in the order of the network.
             norm: changes nothing: no norm comes behind the last map.
-            stop_early: whether layers behind the last map are left out.
+            stop_early: whether layers behind the last map that is asked for are left out; behind the last of all, none.
             output_fmt: "NCHW".
             intermediates_only: return the maps alone.
         """
@@ -90,7 +90,7 @@ class LayerNet(ZooNet):
         wanted, last = feature_take_indices(len(info), indices)
         choice(who, "output_fmt", output_fmt, ("NCHW",))
         yes_or_no(who, "norm", norm)
-        early, maps = yes_or_no(who, "stop_early", stop_early), []
+        early, maps = yes_or_no(who, "stop_early", stop_early) and last + 1 < len(info), []
         for path, layer in self._layers():
             x = layer(x)
             if path in [info[k]["module"] for k in wanted]:

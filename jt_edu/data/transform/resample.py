@@ -46,6 +46,8 @@ def resized(planes: Any, size: tuple[int, int], interpolation: str, antialias: b
     check_not_empty("what is resized is", planes)
     if 0 in size:
         raise ShapeError("an image has at least one pixel, before and after", f"{h} by {w} to {size[0]} by {size[1]}")
+    if (h, w) == tuple(size):
+        return planes
     _check_room(planes, size)
     if interpolation == "nearest":
         return read(planes, _nearest(h, size[0]), _nearest(w, size[1]))

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError
-from jt_edu.data.transform.auto_augment import Augment
+from jt_edu.data.transform.auto_augment import BLENDS, Augment
 from jt_edu.data.transform.base import below, drawn, filler, uniform
 from jt_edu.data.transform.operators import operate
 from jt_edu.data.transform.policies import policy_of
@@ -30,7 +30,7 @@ from jt_edu.ops.arguments import number, whole, yes_or_no
 
 __all__ = ["augment_and_mix_transform", "auto_augment_transform", "rand_augment_transform"]
 
-Level = Callable[[float, "Look"], float]  # a part from 0 to 1 of what is usual -> what the operator is given
+Level = Callable[[float, "Look", tuple[int, ...]], float]  # a part of what is usual, an image -> what an operator takes
 Ops = list["Op"]
 GREY = (128, 128, 128)
 HPARAMS = ("translate_const", "translate_pct", "img_mean", "interpolation", "magnitude_std", "magnitude_max")
@@ -51,72 +51,53 @@ class Look:
         self.translate_pct = number(who, "translate_pct", given.get("translate_pct", 0.45), 0, finite=True)
         self.std = number(who, "magnitude_std", given.get("magnitude_std", 0), 0)
         self.most = number(who, "magnitude_max", given.get("magnitude_max", 10), 0, above=True)
-        self.shape: tuple[int, ...] = (1, 1)  # of the image in hand
 
 
 def _sign() -> int:
     return 1 - 2 * below(2)
 
 
-def _posterize(part: float, _: Look) -> float:
-    return int(part * 4)
-
-
-def _solarize(part: float, _: Look) -> float:
-    return min(256, int(part * 256))
-
-
-def _blend(part: float, _: Look) -> float:
-    return part * 1.8 + 0.1
-
-
-def _farther_blend(part: float, _: Look) -> float:
-    return max(0.1, 1 + _sign() * part * 0.9)
-
-
-def _shear(part: float, _: Look) -> float:
-    return _sign() * part * 0.3
-
-
 LEVELS: dict[str, Level] = {
-    **dict.fromkeys(("Color", "Contrast", "Brightness", "Sharpness"), _blend),
-    **dict.fromkeys((f"{n}Increasing" for n in ("Color", "Contrast", "Brightness", "Sharpness")), _farther_blend),
-    **dict.fromkeys(("ShearX", "ShearY"), _shear),
-    **dict.fromkeys(("TranslateX", "TranslateY"), lambda part, look: _sign() * part * look.translate_const),
-    "TranslateXRel": lambda part, look: _sign() * part * look.translate_pct * look.shape[-1],
-    "TranslateYRel": lambda part, look: _sign() * part * look.translate_pct * look.shape[-2],
-    "Rotate": lambda part, _: _sign() * part * 30,
-    "Posterize": _posterize,
-    "PosterizeIncreasing": lambda part, look: 4 - _posterize(part, look),
-    "PosterizeOriginal": lambda part, look: 4 + _posterize(part, look),
-    "Solarize": _solarize,
-    "SolarizeIncreasing": lambda part, look: 256 - _solarize(part, look),
-    "SolarizeAdd": lambda part, _: min(128, int(part * 110)),
-    "Desaturate": lambda part, _: 0.5 - min(0.5, part * 0.5),
-    "GaussianBlur": lambda part, _: min(2.0, 0.1 + part * 1.9),
-    "GaussianBlurRand": lambda part, _: uniform(0.1, 2 * min(1.0, part)),
+    **dict.fromkeys(BLENDS, lambda part, *_: part * 1.8 + 0.1),
+    **dict.fromkeys((f"{name}Increasing" for name in BLENDS), lambda part, *_: max(0.1, 1 + _sign() * part * 0.9)),
+    **dict.fromkeys(("ShearX", "ShearY"), lambda part, *_: _sign() * part * 0.3),
+    **dict.fromkeys(("TranslateX", "TranslateY"), lambda part, look, _: _sign() * part * look.translate_const),
+    "TranslateXRel": lambda part, look, shape: _sign() * part * look.translate_pct * shape[-1],
+    "TranslateYRel": lambda part, look, shape: _sign() * part * look.translate_pct * shape[-2],
+    "Rotate": lambda part, *_: _sign() * part * 30,
+    "Posterize": lambda part, *_: int(part * 4),
+    "PosterizeIncreasing": lambda part, *_: 4 - int(part * 4),
+    "PosterizeOriginal": lambda part, *_: 4 + int(part * 4),
+    "Solarize": lambda part, *_: min(256, int(part * 256)),
+    "SolarizeIncreasing": lambda part, *_: 256 - min(256, int(part * 256)),
+    "SolarizeAdd": lambda part, *_: min(128, int(part * 110)),
+    "Desaturate": lambda part, *_: 0.5 - min(0.5, part * 0.5),
+    "GaussianBlur": lambda part, *_: min(2.0, 0.1 + part * 1.9),
+    "GaussianBlurRand": lambda part, *_: uniform(0.1, 2 * min(1.0, part)),
 }
 PLAIN = ("AutoContrast", "Equalize", "Invert")
 CALLED = {"Desaturate": "Color"}  # an operator under another name
 SUFFIXES = re.compile("(?<=.)(Increasing|Original|Rand|Rel)$")
 
-MOVING = ("ShearX", "ShearY", "TranslateXRel", "TranslateYRel")
 RAND = (*PLAIN, "Rotate", "Posterize", "Solarize", "SolarizeAdd", "Color", "Contrast", "Brightness", "Sharpness",
-        *MOVING)  # fmt: skip
-GROWING = (*PLAIN, "Rotate", "PosterizeIncreasing", "SolarizeIncreasing", "SolarizeAdd", "ColorIncreasing",
-           "ContrastIncreasing", "BrightnessIncreasing", "SharpnessIncreasing", *MOVING)  # fmt: skip
+        "ShearX", "ShearY", "TranslateXRel", "TranslateYRel")  # fmt: skip
+GROWING = tuple(f"{name}Increasing" if f"{name}Increasing" in LEVELS else name for name in RAND)
 MIXING = tuple(name for name in GROWING if name not in ("Invert", "SolarizeAdd"))
-WEIGHTS = {  # sets that "t" names: operator -> how likely beside the others
-    "3a": {"SolarizeIncreasing": 1.0, "Desaturate": 1.0, "GaussianBlur": 1.0},
-    "3aw": {"SolarizeIncreasing": 6.0, "Desaturate": 6.0, "GaussianBlur": 6.0, "Rotate": 3.0, "ShearX": 2.0,
-            "ShearY": 2.0, "PosterizeIncreasing": 1.0, "AutoContrast": 1.0, "ColorIncreasing": 1.0,
-            "SharpnessIncreasing": 1.0, "ContrastIncreasing": 1.0, "BrightnessIncreasing": 1.0, "Equalize": 1.0,
-            "Invert": 1.0},
-    "weights": {"Rotate": 3.0, "ShearX": 2.0, "ShearY": 2.0, "TranslateXRel": 1.0, "TranslateYRel": 1.0,
-                "ColorIncreasing": 0.25, "SharpnessIncreasing": 0.25, "AutoContrast": 0.25,
-                "SolarizeIncreasing": 0.05, "SolarizeAdd": 0.05, "ContrastIncreasing": 0.05,
-                "BrightnessIncreasing": 0.05, "Equalize": 0.05, "PosterizeIncreasing": 0.05, "Invert": 0.05},
+LIKELY = {  # sets that "t" names: how likely operators are beside the others
+    "3a": {1.0: "SolarizeIncreasing Desaturate GaussianBlur"},
+    "3aw": {
+        6.0: "SolarizeIncreasing Desaturate GaussianBlur", 3.0: "Rotate", 2.0: "ShearX ShearY",
+        1.0: "PosterizeIncreasing AutoContrast ColorIncreasing SharpnessIncreasing ContrastIncreasing "
+             "BrightnessIncreasing Equalize Invert",
+    },
+    "weights": {
+        3.0: "Rotate", 2.0: "ShearX ShearY", 1.0: "TranslateXRel TranslateYRel",
+        0.25: "ColorIncreasing SharpnessIncreasing AutoContrast",
+        0.05: "SolarizeIncreasing SolarizeAdd ContrastIncreasing BrightnessIncreasing Equalize PosterizeIncreasing "
+              "Invert",
+    },
 }  # fmt: skip
+WEIGHTS = {name: {op: likely for likely, ops in some.items() for op in ops.split()} for name, some in LIKELY.items()}
 
 
 class Op:
@@ -130,8 +111,7 @@ class Op:
         if uniform(0, 1) >= self.prob:
             return planes
         look, level = self.look, LEVELS.get(self.name)
-        look.shape = planes.shape
-        value = 0.0 if level is None else level(self._drawn() / 10, look)
+        value = 0.0 if level is None else level(self._drawn() / 10, look, planes.shape)
         name = CALLED.get(self.name) or SUFFIXES.sub("", self.name)
         if name.startswith("Translate"):  # timm's way round
             value = -value

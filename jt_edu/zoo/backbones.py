@@ -34,7 +34,7 @@ from jt_edu.variable.var import Var
 from jt_edu.zoo.factory import build_model_with_cfg
 from jt_edu.zoo.layers.drop import check_rates, drop_path, drop_path_rates
 from jt_edu.zoo.layers.pool import SelectAdaptivePool2d
-from jt_edu.zoo.network import PARTED, LayerNet
+from jt_edu.zoo.network import PARTED, LayerNet, check_pooled
 from jt_edu.zoo.registry import MEAN, STD, PretrainedCfg, add
 
 BRANCHES = {  # blocks y = x + f(x) -> the layer that f ends with
@@ -189,9 +189,7 @@ class Backbone(LayerNet):
         if not self._is_deep:
             self.head_hidden_size = self.num_features * pool.feat_mult()
         layer = self._last_layer(self.head_hidden_size, num_classes)
-        if isinstance(layer, nn.Linear) and pool.is_identity():
-            found = f"global_pool={kind!r} and num_classes={num_classes}"
-            raise ArgumentError("scores are made of a pooled map", found, "num_classes=0, for the map")
+        check_pooled(kind, isinstance(layer, nn.Linear) and num_classes)
         self.num_classes, self.global_pool = num_classes, pool
         self._put(self.scores, layer)
 

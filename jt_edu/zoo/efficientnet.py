@@ -32,8 +32,6 @@ from functools import partial
 from typing import Any
 
 from jt_edu import nn
-from jt_edu.base.errors import ArgumentError
-from jt_edu.base.own import own
 from jt_edu.models.weights import head
 from jt_edu.nn import init
 from jt_edu.variable.var import Var
@@ -42,7 +40,7 @@ from jt_edu.zoo.layers.drop import DropPath, check_rates
 from jt_edu.zoo.layers.gates import SqueezeExcite, divisible
 from jt_edu.zoo.layers.norm_act import BatchNormAct2d
 from jt_edu.zoo.layers.pool import SelectAdaptivePool2d
-from jt_edu.zoo.network import LayerNet
+from jt_edu.zoo.network import LayerNet, check_pooled, start_layers
 from jt_edu.zoo.registry import PretrainedCfg, register_model
 
 __all__ = ["EfficientNet"]
@@ -189,25 +187,12 @@ class EfficientNet(LayerNet):
             {"num_chs": widths[k], "reduction": 2 * 2**i, "module": f"blocks.{k}"} for i, k in enumerate(ends)
         ]
         self.reset_classifier(num_classes, global_pool)
-        self._start()
-
-    def _start(self) -> None:
-        """Normal weights for convolutions, so that the gradient keeps its size on the way back."""
-        for layer in own(self).modules():
-            if isinstance(layer, nn.Conv2d):
-                o, _, high, wide = layer.weight.shape
-                init.gauss_(layer.weight, std=math.sqrt(2 * layer.groups / (o * high * wide)))
-            if isinstance(layer, nn.Linear):
-                init.uniform_(layer.weight, -1 / math.sqrt(layer.out_features), 1 / math.sqrt(layer.out_features))
-            if isinstance(layer, (nn.Conv2d, nn.Linear)) and layer.bias is not None:
-                init.zero_(layer.bias)
+        start_layers(self, lambda w: init.uniform_(w, -1 / math.sqrt(len(w)), 1 / math.sqrt(len(w))))
 
     def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
         """A new last layer for other classes, and another pool, unless it is None."""
         kind = self.global_pool.pool_type if global_pool is None else global_pool
-        if num_classes and not kind:
-            found = f"global_pool={kind!r} and num_classes={num_classes}"
-            raise ArgumentError("scores are made of a pooled map", found, "num_classes=0, for the map")
+        check_pooled(kind, num_classes)
         self.num_classes = num_classes
         self.global_pool = SelectAdaptivePool2d(pool_type=kind, flatten=bool(kind))
         self.head_hidden_size = self.num_features * self.global_pool.feat_mult()

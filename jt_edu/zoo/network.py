@@ -7,10 +7,14 @@ images -- forward_features -- maps or tokens -- forward_head -- scores
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from jt_edu import nn
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.own import own
+from jt_edu.nn import init
 from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.variable.var import Var
 from jt_edu.zoo.features import GradCheckpointing, Indices, feature_take_indices
@@ -52,6 +56,19 @@ class ZooNet(GradCheckpointing, nn.Module):
         """A new last layer for other classes, and another pool, unless it is None."""
         self.head.reset(num_classes, global_pool)
         self.num_classes, self.head_hidden_size = num_classes, self.head.num_features
+
+
+def check_pooled(kind: str, num_classes: int) -> None:
+    """Refuse scores of a map that is not pooled.
+
+    Example:
+        >>> check_pooled("", 10)
+        Traceback (most recent call last):
+        ArgumentError: scores are made of a pooled map; found global_pool='' and num_classes=10. Try: num_classes=0, ...
+    """
+    if num_classes and not kind:
+        found = f"global_pool={kind!r} and num_classes={num_classes}"
+        raise ArgumentError("scores are made of a pooled map", found, "num_classes=0, for the map")
 
 
 class LayerNet(ZooNet):
@@ -107,3 +124,26 @@ class LayerNet(ZooNet):
                 yield from ((f"{name}.{part}", one) for part, one in layer.named_children())
             else:
                 yield name, layer
+
+
+def start_layers(net: nn.Module, linear: Callable[[Any], Any]) -> None:
+    """Normal weights for convolutions, so that the gradient keeps its size on the way back, and no bias.
+
+    Args:
+        net: whose layers begin anew.
+        linear: draws the weights of linear layers.
+
+    Example:
+        >>> net = jt.nn.Conv2d(1, 2, 3)
+        >>> start_layers(net, jt.init.zero_)
+        >>> net.bias.tolist()
+        [0.0, 0.0]
+    """
+    for layer in own(net).modules():
+        if isinstance(layer, nn.Conv2d):
+            o, _, high, wide = layer.weight.shape
+            init.gauss_(layer.weight, std=math.sqrt(2 * layer.groups / (o * high * wide)))
+        if isinstance(layer, nn.Linear):
+            linear(layer.weight)
+        if isinstance(layer, (nn.Conv2d, nn.Linear)) and layer.bias is not None:
+            init.zero_(layer.bias)

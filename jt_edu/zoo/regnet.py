@@ -36,7 +36,7 @@ from jt_edu.zoo.layers.drop import DropPath, check_rates, drop_path_rates
 from jt_edu.zoo.layers.gates import SEModule
 from jt_edu.zoo.layers.norm_act import ConvNormAct
 from jt_edu.zoo.layers.pool import ClassifierHead
-from jt_edu.zoo.network import LayerNet
+from jt_edu.zoo.network import LayerNet, start_layers
 from jt_edu.zoo.registry import PretrainedCfg, register_model
 
 __all__ = ["RegNet", "regnet_stages"]
@@ -154,19 +154,9 @@ class RegNet(LayerNet):
         self.num_features = before
         self.head = ClassifierHead(before, num_classes, global_pool, drop_rate)
         self.head_hidden_size = self.head.num_features
-        self._start(zero_init_last)
-
-    def _start(self, zero_init_last: bool) -> None:
-        """Normal weights for convolutions, so that the gradient keeps its size on the way back."""
-        for layer in own(self).modules():
-            if isinstance(layer, nn.Conv2d):
-                o, _, high, wide = layer.weight.shape
-                init.gauss_(layer.weight, std=math.sqrt(2 * layer.groups / (o * high * wide)))
-            if isinstance(layer, nn.Linear):
-                init.gauss_(layer.weight, std=0.01)
-            if isinstance(layer, (nn.Conv2d, nn.Linear)) and layer.bias is not None:
-                init.zero_(layer.bias)
-            if isinstance(layer, Bottleneck) and zero_init_last:
+        start_layers(self, partial(init.gauss_, std=0.01))
+        for layer in own(self).modules() if zero_init_last else ():
+            if isinstance(layer, Bottleneck):
                 init.zero_(layer.get_parameter("conv3.bn.weight"))
 
 

@@ -32,6 +32,10 @@ class StagedNet(ZooNet):
     num_features: int
     norm: nn.Module
 
+    def no_weight_decay(self) -> set[str]:
+        """Names of the parameters that an optimizer does not make smaller: places, and tokens of no patch."""
+        return {n for n, _ in self.named_parameters() if n.endswith(("_embed", "_token", "position_bias_table"))}
+
     def forward_features(self, x: Var) -> Var:
         """What the blocks make of images."""
         features: Var = self.norm(getattr(self, self.row)(self._begun(x)))

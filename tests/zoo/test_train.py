@@ -19,6 +19,7 @@ from jt_edu.nn import serialization as files
 from jt_edu.zoo import train, validate
 from jt_edu.zoo.training import parts, step
 from jt_edu.zoo.training.config import configured
+from jt_edu.zoo.training.folder import Folder
 from jt_edu.zoo.training.run import DivergedError, Run
 
 ALL_OF_IT = (  # everything that a checkpoint has to remember
@@ -235,10 +236,8 @@ def test_a_full_disk_loses_nothing(tmp_path, few, capsys, monkeypatch):
         saved(value, path)
 
     monkeypatch.setattr(files, "save", full)
-    tell = Run._tell
-    monkeypatch.setattr(
-        Run, "_tell", lambda self: calls.append(self.folder.joinpath("last.npz").exists()) or tell(self)
-    )
+    tell = Folder.tell
+    monkeypatch.setattr(Folder, "tell", lambda self, *told: calls.append(self.last.exists()) or tell(self, *told))
     train.main(["--epochs", "3", "--output", str(tmp_path)])
 
     assert "no checkpoint: [Errno 28] No space left on device. The one before is whole" in capsys.readouterr().err

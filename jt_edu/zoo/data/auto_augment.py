@@ -33,24 +33,26 @@ __all__ = ["augment_and_mix_transform", "auto_augment_transform", "rand_augment_
 Level = Callable[[float, "Look", tuple[int, ...]], float]  # a part of what is usual, an image -> what an operator takes
 Ops = list["Op"]
 GREY = (128, 128, 128)
-HPARAMS = ("translate_const", "translate_pct", "img_mean", "interpolation", "magnitude_std", "magnitude_max")
+HPARAMS: dict[str, Any] = {
+    "translate_const": 250, "translate_pct": 0.45, "img_mean": GREY, "interpolation": ("bilinear", "bicubic"),
+    "magnitude_std": 0, "magnitude_max": 10,
+}  # fmt: skip
 
 
 class Look:
     """How operators of an image are scaled, and how those that move it read it."""
 
     def __init__(self, who: str, hparams: Mapping[str, Any] | None, **said: Any) -> None:
-        given = {**said, **(hparams or {})}
-        for wrong in given.keys() - {*HPARAMS}:
+        given = {**HPARAMS, **said, **(hparams or {})}
+        for wrong in given.keys() - HPARAMS.keys():
             raise ArgumentError(f"{who} takes hparams with the names " + ", ".join(HPARAMS), repr(wrong))
-        ways = given.get("interpolation", ("bilinear", "bicubic"))
+        ways, self.fill = given["interpolation"], given["img_mean"]
         self.ways = [interpolation_of(who, way, "bicubic") for way in ((ways,) if isinstance(ways, str) else ways)]
-        self.fill = given.get("img_mean", GREY)
         filler(self.fill, np.zeros((np.size(self.fill), 1, 1), np.uint8))
-        self.translate_const = number(who, "translate_const", given.get("translate_const", 250), 0, finite=True)
-        self.translate_pct = number(who, "translate_pct", given.get("translate_pct", 0.45), 0, finite=True)
-        self.std = number(who, "magnitude_std", given.get("magnitude_std", 0), 0)
-        self.most = number(who, "magnitude_max", given.get("magnitude_max", 10), 0, above=True)
+        self.translate_const = number(who, "translate_const", given["translate_const"], 0, finite=True)
+        self.translate_pct = number(who, "translate_pct", given["translate_pct"], 0, finite=True)
+        self.std = number(who, "magnitude_std", given["magnitude_std"], 0)
+        self.most = number(who, "magnitude_max", given["magnitude_max"], 0, above=True)
 
 
 def _sign() -> int:

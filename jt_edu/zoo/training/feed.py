@@ -95,15 +95,9 @@ class Feed(DataLoader):
         examples: what they are made of.
         order: which come when.
         workers: how many processes make them.
-
-    Raises:
-        ArgumentError: there are fewer examples than a batch has.
     """
 
     def __init__(self, examples: Examples, order: Order, workers: int) -> None:
-        if not len(order):
-            found = f"{order.count} of them for batches of {order.batch}"
-            raise ArgumentError("an epoch has enough examples for a batch", found, f"--batch-size {order.count}")
         self.order = order
         super().__init__(
             examples, batch_sampler=order, num_workers=workers, persistent_workers=workers > 0, generator=0
@@ -130,12 +124,12 @@ def feeds(cfg: Any, source: Source, net: Module) -> tuple[Feed, Feed]:
         (22, 6, (64, 1, 8, 8))
     """
     random, plain = transforms(cfg, source, net)
-    count, size, workers = count_examples(source.train), cfg.DATA.BATCH_SIZE, cfg.DATA.NUM_WORKERS
-    batch = min(count, size)
-    if batch < place()[1]:
-        raise ArgumentError(f"each of {place()[1]} ranks has a share of a batch", f"batches of {batch}")
-    train = Order(count, batch, cfg.SEED, max(1, cfg.AUG.REPEATS))
-    held_out = Order(count_examples(source.held_out), size, None)
+    count, others = count_examples(source.train), count_examples(source.held_out)
+    size, workers, ranks = cfg.DATA.BATCH_SIZE, cfg.DATA.NUM_WORKERS, place()[1]
+    if min(count, size) < ranks or not others:
+        found = f"{count} examples to train with, {others} others, in batches of {size}"
+        raise ArgumentError(f"each of {ranks} ranks has a share of a batch", found, f"--batch-size {max(size, ranks)}")
+    train, held_out = Order(count, min(count, size), cfg.SEED, max(1, cfg.AUG.REPEATS)), Order(others, size, None)
     return (
         Feed(Examples(source.train, random, None if random is plain else cfg.SEED), train, workers),
         Feed(Examples(source.held_out, plain, None), held_out, workers),

@@ -4,7 +4,7 @@
     epoch       updates -> measured on what was held out -> a row -> checkpoint; the best one so far is kept as well
 
 On several ranks each works on its share of every batch; optimizers and batch norm do the rest (mpi/rank_team.py). All
-ranks do the same, but only rank 0 writes.
+ranks do the same, but only rank 0 writes (folder.py).
 """
 
 from __future__ import annotations
@@ -15,18 +15,14 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from itertools import count, islice
-from pathlib import Path
+from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
-import numpy as np
-
-import jt_edu.nn.serialization as files
 from jt_edu.base.errors import ArgumentError, JtError
 from jt_edu.base.plural import plural
 from jt_edu.data.fetch import own_numbers
-from jt_edu.data.progress_bar import progress, screen
+from jt_edu.data.progress_bar import progress
 from jt_edu.data.sampler import count_examples, mixed
 from jt_edu.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from jt_edu.variable.parallel_context import place, team
@@ -34,7 +30,8 @@ from jt_edu.variable.random import get_rng_state, set_global_seed, set_rng_state
 from jt_edu.zoo.training import checkpoint, parts
 from jt_edu.zoo.training.config import changes
 from jt_edu.zoo.training.feed import check_partners, feeds, mixup_of
-from jt_edu.zoo.training.history import History, write
+from jt_edu.zoo.training.folder import Folder
+from jt_edu.zoo.training.history import History
 from jt_edu.zoo.training.measure import measured
 from jt_edu.zoo.training.source import named
 from jt_edu.zoo.training.step import Step
@@ -62,7 +59,7 @@ class Run:
     def __init__(self, cfg: Any) -> None:
         check_partners(cfg, cfg.DATA.BATCH_SIZE)
         set_global_seed(cfg.SEED)
-        self.cfg, self.folder = cfg, _agreed(cfg)
+        self.cfg, self.folder = cfg, Folder(cfg)
         self.source = named(cfg.DATA.DATASET, cfg.DATA.DATA_PATH)
         check_partners(cfg, min(cfg.DATA.BATCH_SIZE, count_examples(self.source.train)))
         self.net = parts.network(cfg, self.source)
@@ -80,7 +77,7 @@ class Run:
         self.ema = AveragedModel(self.net, multi_avg_fn=average, use_buffers=True) if decay else None
         self.epoch, self.update, self.losses, self.stale, self.seconds = 0, 0, 0.0, 0, 0.0
         self.history = History(f"{cfg.MODEL.NAME} on {cfg.DATA.DATASET}")
-        self.asked_to_stop, self.unwritten = False, ""
+        self.asked_to_stop = False
         if cfg.MODEL.RESUME:
             self._go_on(checkpoint.read(cfg.MODEL.RESUME))
 
@@ -88,16 +85,16 @@ class Run:
 
     def train_all(self) -> History:
         """All epochs that are left."""
-        self._open()
+        self.folder.open(self.cfg.dump())
         t = self.cfg.TRAIN
         if self.epoch >= t.EPOCHS:
-            self._say(f"epoch {self.epoch} of {t.EPOCHS} is done; --epochs asks for more\n")
+            self.folder.say(f"epoch {self.epoch} of {t.EPOCHS} is done; --epochs asks for more\n")
         with self._interrupts():
             while self.epoch < t.EPOCHS and not 0 < t.PATIENCE <= self.stale:
                 self._train_epoch()
                 self._end_epoch()
-        if self.unwritten:
-            raise ArgumentError(f"a training leaves a checkpoint in {self.folder}", self.unwritten)
+        if self.folder.unwritten:
+            raise ArgumentError(f"a training leaves a checkpoint in {self.folder.path}", self.folder.unwritten)
         return self.history
 
     def _train_epoch(self) -> None:
@@ -152,16 +149,15 @@ class Run:
         if not self._steps_by_update():
             self.schedule.step(*[found.top1][: self.cfg.TRAIN.LR_SCHEDULER.NAME == "plateau"])
         self.epoch, self.update, self.losses, self.seconds = self.epoch + 1, 0, 0.0, 0.0
-        self._tell()
-        self._save(checkpoint.LAST, *[checkpoint.BEST][:is_best])
+        self.folder.tell(self.history, self.cfg.TRAIN.EPOCHS)
+        self._save(checkpoint.LAST, *[checkpoint.BEST] * is_best)
 
     def _check_finite(self, loss: float, where: str) -> None:
         """Stop a training that cannot go on, before anything is written."""
         if math.isfinite(loss):
             return
-        last = self.folder / checkpoint.LAST
         way = f"--lr {self.cfg.TRAIN.BASE_LR / 10:g}, --clip-grad 1 or a longer --warmup-epochs"
-        way += f", with --resume {last}, as it was before" if last.is_file() else ""
+        way += f", with --resume {self.folder.last}, as it was before" if self.folder.last.is_file() else ""
         raise DivergedError("a training has losses that are finite numbers", f"{loss} {where}", way)
 
     # ------------------------------------------------------------------------------------------------ written and read
@@ -200,7 +196,9 @@ class Run:
         set_rng_state(saved["random"])
         vars(self).update({name: place[name] for name in PLACE})
         self.history.rows = list(place["rows"])
-        self._say("".join(f"{key} is {now!r} from here on, and was {then!r}\n" for key, (then, now) in others.items()))
+        self.folder.say(
+            "".join(f"{key} is {now!r} from here on, and was {then!r}\n" for key, (then, now) in others.items())
+        )
 
     def _check_own(self, place: dict[str, Any], was: Any, saved: dict[str, Any]) -> None:
         """Refuse a checkpoint of another training."""
@@ -214,56 +212,9 @@ class Run:
             if wanted is not bool(saved.get(name)):
                 raise ArgumentError(asked, f"one {'without' if wanted else 'with'} {name}")
 
-    # ------------------------------------------------------------------------------- the folder, which rank 0 writes to
-
-    def _open(self) -> None:
-        """The folder and its settings: what cannot be written is told before hours have passed."""
-        if place()[0]:
-            return
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write(self.folder / "config.yaml", self.cfg.dump())
-        except OSError as error:
-            raise ArgumentError("a run has a folder to write to", str(error), "--output FOLDER") from None
-
     def _save(self, *names: str) -> None:
-        """Write the state; what cannot be written now is told, and tried again next time."""
-        if place()[0]:
-            return
-        self.unwritten = ""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            for name in names if self._is_finite() else ():
-                files.save(self.state(), self.folder / name)
-        except OSError as error:
-            self.unwritten = str(error)
-        if self.unwritten:
-            told = f"no checkpoint: {self.unwritten}. The one before is whole; the next one is tried when it is due.\n"
-            self._say(told)
-
-    def _is_finite(self) -> bool:
-        """Whether weights are numbers that are worth keeping; the next loss tells of others."""
-        finite = all(np.isfinite(p.numpy()).all() for p in self.net.parameters())
-        self.unwritten = "" if finite else "weights of nan or inf"
-        return finite
-
-    def _tell(self) -> None:
-        """The last row, in words, in the CSV file and as curves."""
-        if place()[0]:
-            return
-        row = self.history.rows[-1]
-        self._say(
-            f"epoch {row['epoch']}/{self.cfg.TRAIN.EPOCHS}  eval loss {row['eval_loss']:.4f}  "
-            f"top1 {row['eval_top1']:.2f}  top5 {row['eval_top5']:.2f}  lr {row['lr']:.2e}  {row['seconds']:.1f} s\n"
-        )
-        with suppress(OSError):  # which the checkpoint tells
-            write(self.folder / "history.csv", self.history.csv)
-        self.history.show()
-
-    def _say(self, text: str) -> None:
-        if text and not place()[0] and (stream := screen()) is not None:
-            stream.write(text)
-            stream.flush()
+        if self.folder.is_mine:
+            self.folder.save(self.state(), *names)
 
     @contextmanager
     def _interrupts(self) -> Iterator[None]:
@@ -280,35 +231,9 @@ class Run:
         try:
             yield
         except KeyboardInterrupt:
-            last = self.folder / checkpoint.LAST
-            if last.is_file():
-                self._say(f"Stopped. To go on: python -m jt_edu.zoo.train --resume {last}\n")
+            if self.folder.last.is_file():
+                self.folder.say(f"Stopped. To go on: python -m jt_edu.zoo.train --resume {self.folder.last}\n")
             raise
         finally:
             if waits:
                 signal.signal(signal.SIGINT, before)
-
-
-def _agreed(cfg: Any) -> Path:
-    """The folder that rank 0 found, or the error that it met."""
-    crew = team()
-    try:
-        found: Any = None if place()[0] else _folder_of(cfg)
-    except ArgumentError as error:
-        found = error
-    found = found if crew is None else crew.agree(found)
-    if isinstance(found, ArgumentError):
-        raise found
-    return Path(found)
-
-
-def _folder_of(cfg: Any) -> Path:
-    """The folder of OUTPUT, if no other run is in it; without OUTPUT the next free one."""
-    if not cfg.OUTPUT:
-        free = (Path("runs") / f"{cfg.MODEL.NAME}-{k}" for k in count(1))
-        return next(path for path in free if not path.exists())
-    last = Path(cfg.OUTPUT) / checkpoint.LAST
-    if last.exists() and (not cfg.MODEL.RESUME or Path(cfg.MODEL.RESUME).resolve().parent != last.resolve().parent):
-        way = f"--resume {last}, or another --output"
-        raise ArgumentError("a run begins in a folder without one", f"{str(last)!r}", way)
-    return last.parent

@@ -31,7 +31,6 @@ from jt_edu.ops.arguments import number, whole, yes_or_no
 __all__ = ["augment_and_mix_transform", "auto_augment_transform", "rand_augment_transform"]
 
 Level = Callable[[float, "Look", tuple[int, ...]], float]  # a part of what is usual, an image -> what an operator takes
-Ops = list["Op"]
 GREY = (128, 128, 128)
 HPARAMS: dict[str, Any] = {
     "translate_const": 250, "translate_pct": 0.45, "img_mean": GREY, "interpolation": ("bilinear", "bicubic"),
@@ -132,10 +131,43 @@ class Op:
 
 
 class RandAugment(Augment):
-    """So many of the operators; with weights, no one twice."""
+    """RandAugment as a string says it: "rand-m9-n2-p0.5-mstd0.5-inc1".
 
-    def __init__(self, ops: Ops, num_layers: int, choice_weights: Any = None) -> None:
-        self.ops, self.num_layers, self.choice_weights = ops, num_layers, choice_weights
+    Args:
+        config_str: "rand", and any of: m, magnitude in tenths (10); n, how many operators (2); p, the likelihood of
+            each (0.5); mstd, deviation of the magnitude, beyond 100 evenly from 0 to m; mmax, the largest magnitude
+            (10); inc1, operators that grow with the magnitude; tweights, t3a, t3aw: another set of operators.
+        hparams: translate_const (pixels), translate_pct (part of a side), img_mean (the colour beyond the rim),
+            interpolation ("bilinear", "bicubic", "nearest", or several to draw from), magnitude_std, magnitude_max;
+            they win over the string.
+        transforms: names of operators, or name -> weight, or the name of a set.
+
+    Call: pixels (h, w, c) or planes (..., c, h, w) -> the same shape.
+
+    Raises:
+        ArgumentError: a part of the string, a name or a number makes no sense.
+
+    Example:
+        >>> rand_augment_transform("rand-m9-mstd0.5-inc1")(np.zeros((4, 5, 3), np.uint8)).shape
+        (4, 5, 3)
+
+    Source: Cubuk et al. 2019 (arXiv:1909.13719).
+    """
+
+    def __init__(self, config_str: str, hparams: Mapping[str, Any] | None = None, transforms: Any = None) -> None:
+        who = "rand_augment_transform"
+        said = _read(who, config_str, "rand", {"m": 10, "n": 2, "p": 0.5, "mstd": 0, "mmax": 10, "inc": 0, "t": None})
+        std = math.inf if said["mstd"] > 100 else said["mstd"]
+        look = Look(who, hparams, magnitude_std=std, magnitude_max=said["mmax"])
+        named = said["t"] if transforms is None else transforms
+        names = _set(who, named, yes_or_no(who, "inc", said["inc"]))
+        prob, layers, weights = number(who, "p", said["p"], 0, 1), whole(who, "n", said["n"], 0), None
+        if isinstance(names, Mapping):
+            weights = np.array([number(who, "each weight", w, 0, finite=True) for w in names.values()])
+            layers = whole(who, "n (operators with weights are not drawn twice)", layers, 0, int((weights > 0).sum()))
+            weights = weights / (weights.sum() or 1)
+        self.ops = [Op(name, prob, said["m"], look) for name in names]
+        self.num_layers, self.choice_weights = layers, weights
 
     def augmented(self, planes: Any) -> Any:
         """Planes of bytes after the operators that were drawn."""
@@ -146,10 +178,33 @@ class RandAugment(Augment):
 
 
 class AutoAugment(Augment):
-    """All operators of one line of a policy."""
+    """A policy that a search has found, as a string says it: "v0", "original-mstd0.5".
 
-    def __init__(self, policy: list[Ops]) -> None:
-        self.policy = policy
+    Args:
+        config_str: "v0", "original", "v0r", "originalr" or "3a", and mstd, the deviation of the magnitude.
+        hparams: as for `rand_augment_transform`.
+
+    Call: pixels (h, w, c) or planes (..., c, h, w) -> the same shape.
+
+    Raises:
+        ArgumentError: there is no such policy, or a part of the string makes no sense.
+
+    Example:
+        >>> auto_augment_transform("3a").policy
+        [[Solarize(p=1, m=5)], [Desaturate(p=1, m=10)], [GaussianBlurRand(p=1, m=10)]]
+
+    Source: Cubuk et al. 2018 (arXiv:1805.09501).
+    """
+
+    def __init__(self, config_str: str, hparams: Mapping[str, Any] | None = None) -> None:
+        who, name = "auto_augment_transform", str(config_str).split("-")[0]
+        if name not in POLICIES:
+            raise ArgumentError(f"{who} takes a policy: " + ", ".join(POLICIES), repr(config_str), "'original-mstd0.5'")
+        said = _read(who, config_str, name, {"mstd": 0})
+        look = Look(who, hparams, magnitude_std=said["mstd"])
+        policy, posterize = POLICIES[name]
+        lines = THREE if policy == "3a" else policy_of(policy)
+        self.policy = [[Op(posterize if n == "Posterize" else n, p, m, look) for n, p, m in line] for line in lines]
 
     def augmented(self, planes: Any) -> Any:
         """Planes of bytes after one line."""
@@ -158,11 +213,42 @@ class AutoAugment(Augment):
         return planes
 
 
-class AugMixAugment(Augment):
-    """The image, mixed with several chains of operators: (1 - m) image + m (sum of weight * chain(image))."""
+THREE = [[("Solarize", 1.0, 5.0)], [("Desaturate", 1.0, 10.0)], [("GaussianBlurRand", 1.0, 10.0)]]
+POLICIES = {  # name -> whose lines, and what becomes of Posterize in them
+    "v0": ("v0", "Posterize"), "v0r": ("v0", "PosterizeIncreasing"), "original": ("imagenet", "PosterizeOriginal"),
+    "originalr": ("imagenet", "PosterizeIncreasing"), "3a": ("3a", "Posterize"),
+}  # fmt: skip
 
-    def __init__(self, ops: Ops, alpha: float, width: int, depth: int) -> None:
-        self.ops, self.alpha, self.width, self.depth = ops, alpha, width, depth
+
+class AugMixAugment(Augment):
+    """AugMix as a string says it: "augmix-m5-w4-d2".
+
+        (1 - m) image + m (sum of w[k] chain k (image)),    m from Beta(a, a), w from Dirichlet(a, ..., a)
+
+    Args:
+        config_str: "augmix", and any of: m, magnitude in tenths (3); w, how many chains (3); d, how many operators
+            each has (from 1 to 3, drawn); a (1); mstd, deviation of the magnitude, by default evenly from 0 to m.
+        hparams: as for `rand_augment_transform`.
+
+    Call: pixels (h, w, c) or planes (..., c, h, w) -> the same shape.
+
+    Raises:
+        ArgumentError: a part of the string makes no sense.
+
+    Example:
+        >>> augment_and_mix_transform("augmix-m5-w4-d2")(np.zeros((4, 5, 3), np.uint8)).shape
+        (4, 5, 3)
+
+    Source: Hendrycks et al. 2019 (arXiv:1912.02781).
+    """
+
+    def __init__(self, config_str: str, hparams: Mapping[str, Any] | None = None) -> None:
+        who = "augment_and_mix_transform"
+        said = _read(who, config_str, "augmix", {"m": 3, "w": 3, "d": -1, "a": 1.0, "mstd": math.inf})
+        look = Look(who, hparams, magnitude_std=said["mstd"])
+        self.alpha = number(who, "a", said["a"], 0, above=True, finite=True)
+        self.ops = [Op(name, 1.0, said["m"], look) for name in MIXING]
+        self.width, self.depth = whole(who, "w", said["w"], 1), whole(who, "d", said["d"], -1)
 
     def augmented(self, planes: Any) -> Any:
         """Planes of bytes, mixed."""
@@ -176,110 +262,8 @@ class AugMixAugment(Augment):
         return np.rint((1 - most) * planes + most * mixed).clip(0, 255).astype(np.uint8)
 
 
-def rand_augment_transform(
-    config_str: str, hparams: Mapping[str, Any] | None = None, transforms: Any = None
-) -> RandAugment:
-    """RandAugment as a string says it: "rand-m9-n2-p0.5-mstd0.5-inc1".
-
-    Args:
-        config_str: "rand", and any of: m, magnitude in tenths (10); n, how many operators (2); p, the likelihood of
-            each (0.5); mstd, deviation of the magnitude, beyond 100 evenly from 0 to m; mmax, the largest magnitude
-            (10); inc1, operators that grow with the magnitude; tweights, t3a, t3aw: another set of operators.
-        hparams: translate_const (pixels), translate_pct (part of a side), img_mean (the colour beyond the rim),
-            interpolation ("bilinear", "bicubic", "nearest", or several to draw from), magnitude_std, magnitude_max;
-            they win over the string.
-        transforms: names of operators, or name -> weight, or the name of a set.
-
-    Returns:
-        A transform of pixels (h, w, c) or planes (..., c, h, w).
-
-    Raises:
-        ArgumentError: a part of the string, a name or a number makes no sense.
-
-    Example:
-        >>> rand_augment_transform("rand-m9-mstd0.5-inc1")(np.zeros((4, 5, 3), np.uint8)).shape
-        (4, 5, 3)
-
-    Source: Cubuk et al. 2019 (arXiv:1909.13719).
-    """
-    who = "rand_augment_transform"
-    said = _read(who, config_str, "rand", {"m": 10, "n": 2, "p": 0.5, "mstd": 0, "mmax": 10, "inc": 0, "t": None})
-    std = math.inf if said["mstd"] > 100 else said["mstd"]
-    look = Look(who, hparams, magnitude_std=std, magnitude_max=said["mmax"])
-    named = said["t"] if transforms is None else transforms
-    names = _set(who, named, yes_or_no(who, "inc", said["inc"]))
-    prob, layers, weights = number(who, "p", said["p"], 0, 1), whole(who, "n", said["n"], 0), None
-    if isinstance(names, Mapping):
-        weights = np.array([number(who, "each weight", w, 0, finite=True) for w in names.values()])
-        layers = whole(who, "n (operators with weights are not drawn twice)", layers, 0, int((weights > 0).sum()))
-        weights = weights / (weights.sum() or 1)
-    return RandAugment([Op(name, prob, said["m"], look) for name in names], layers, weights)
-
-
-def auto_augment_transform(config_str: str, hparams: Mapping[str, Any] | None = None) -> AutoAugment:
-    """A policy that a search has found, as a string says it: "v0", "original-mstd0.5".
-
-    Args:
-        config_str: "v0", "original", "v0r", "originalr" or "3a", and mstd, the deviation of the magnitude.
-        hparams: as for `rand_augment_transform`.
-
-    Returns:
-        A transform of pixels (h, w, c) or planes (..., c, h, w).
-
-    Raises:
-        ArgumentError: there is no such policy, or a part of the string makes no sense.
-
-    Example:
-        >>> auto_augment_transform("3a").policy
-        [[Solarize(p=1, m=5)], [Desaturate(p=1, m=10)], [GaussianBlurRand(p=1, m=10)]]
-
-    Source: Cubuk et al. 2018 (arXiv:1805.09501).
-    """
-    who, name = "auto_augment_transform", str(config_str).split("-")[0]
-    if name not in POLICIES:
-        raise ArgumentError(f"{who} takes a policy: " + ", ".join(POLICIES), repr(config_str), "'original-mstd0.5'")
-    said = _read(who, config_str, name, {"mstd": 0})
-    look = Look(who, hparams, magnitude_std=said["mstd"])
-    policy, posterize = POLICIES[name]
-    lines = THREE if policy == "3a" else policy_of(policy)
-    return AutoAugment([[Op(posterize if n == "Posterize" else n, p, m, look) for n, p, m in line] for line in lines])
-
-
-THREE = [[("Solarize", 1.0, 5.0)], [("Desaturate", 1.0, 10.0)], [("GaussianBlurRand", 1.0, 10.0)]]
-POLICIES = {  # name -> whose lines, and what becomes of Posterize in them
-    "v0": ("v0", "Posterize"), "v0r": ("v0", "PosterizeIncreasing"), "original": ("imagenet", "PosterizeOriginal"),
-    "originalr": ("imagenet", "PosterizeIncreasing"), "3a": ("3a", "Posterize"),
-}  # fmt: skip
-
-
-def augment_and_mix_transform(config_str: str, hparams: Mapping[str, Any] | None = None) -> AugMixAugment:
-    """AugMix as a string says it: "augmix-m5-w4-d2".
-
-        (1 - m) image + m (sum of w[k] chain k (image)),    m from Beta(a, a), w from Dirichlet(a, ..., a)
-
-    Args:
-        config_str: "augmix", and any of: m, magnitude in tenths (3); w, how many chains (3); d, how many operators
-            each has (from 1 to 3, drawn); a (1); mstd, deviation of the magnitude, by default evenly from 0 to m.
-        hparams: as for `rand_augment_transform`.
-
-    Returns:
-        A transform of pixels (h, w, c) or planes (..., c, h, w).
-
-    Raises:
-        ArgumentError: a part of the string makes no sense.
-
-    Example:
-        >>> augment_and_mix_transform("augmix-m5-w4-d2")(np.zeros((4, 5, 3), np.uint8)).shape
-        (4, 5, 3)
-
-    Source: Hendrycks et al. 2019 (arXiv:1912.02781).
-    """
-    who = "augment_and_mix_transform"
-    said = _read(who, config_str, "augmix", {"m": 3, "w": 3, "d": -1, "a": 1.0, "mstd": math.inf})
-    look = Look(who, hparams, magnitude_std=said["mstd"])
-    alpha = number(who, "a", said["a"], 0, above=True, finite=True)
-    ops = [Op(name, 1.0, said["m"], look) for name in MIXING]
-    return AugMixAugment(ops, alpha, whole(who, "w", said["w"], 1), whole(who, "d", said["d"], -1))
+rand_augment_transform, auto_augment_transform = RandAugment, AutoAugment  # timm's names
+augment_and_mix_transform = AugMixAugment
 
 
 def _read(who: str, config_str: Any, first: str, said: dict[str, Any]) -> dict[str, Any]:

@@ -95,26 +95,36 @@ class Feed(DataLoader):
         examples: what they are made of.
         order: which come when.
         workers: how many processes make them.
+        mixup: what is done to each batch, by random numbers that begin with its place; on several ranks each mixes its
+            own share.
     """
 
-    def __init__(self, examples: Examples, order: Order, workers: int) -> None:
-        self.order = order
+    def __init__(self, examples: Examples, order: Order, workers: int, mixup: Mixup | None = None) -> None:
+        self.order, self.mixup = order, mixup
         super().__init__(
             examples, batch_sampler=order, num_workers=workers, persistent_workers=workers > 0, generator=0
         )
 
     def epoch(self, number: int, start: int = 0) -> Iterator[tuple[Any, Any]]:
         """The batches of an epoch, from batch `start` on."""
-        self.order.epoch, self.order.start = number, start
-        crew = team() if self.order.seed is not None else None
-        return iter(self) if crew is None else told(crew, iter(self), repeat(self.order.batch))
+        order, crew, batches = self.order, team(), iter(self)
+        order.epoch, order.start = number, start
+        if crew and order.seed is not None:
+            batches = told(crew, batches, repeat(order.batch))
+        return batches if self.mixup is None else self._mixed(batches, self.mixup)
+
+    def _mixed(self, batches: Iterator[Any], mixup: Mixup) -> Iterator[tuple[Any, Any]]:
+        for k, batch in enumerate(batches, self.order.start):
+            with own_numbers(mixed(self.order.seed or 0, self.order.epoch, k)):
+                both = mixup(*batch)
+            yield both
 
 
 def feeds(cfg: Any, source: Source, net: Module) -> tuple[Feed, Feed]:
     """Batches to train with, and others to measure with.
 
     Raises:
-        ArgumentError: there are fewer examples than ranks, or an image has nobody to be mixed with.
+        ArgumentError: there are fewer examples than ranks.
 
     Example:
         >>> from jt_edu.zoo.training import source
@@ -124,6 +134,7 @@ def feeds(cfg: Any, source: Source, net: Module) -> tuple[Feed, Feed]:
         (22, 6, (64, 1, 8, 8))
     """
     random, plain = transforms(cfg, source, net)
+    mixup = mixup_of(cfg, cfg.MODEL.NUM_CLASSES or len(source.classes))
     count, others = count_examples(source.train), count_examples(source.held_out)
     size, workers, ranks = cfg.DATA.BATCH_SIZE, cfg.DATA.NUM_WORKERS, place()[1]
     if min(count, size) < ranks or not others:
@@ -131,7 +142,7 @@ def feeds(cfg: Any, source: Source, net: Module) -> tuple[Feed, Feed]:
         raise ArgumentError(f"each of {ranks} ranks has a share of a batch", found, f"--batch-size {max(size, ranks)}")
     train, held_out = Order(count, min(count, size), cfg.SEED, max(1, cfg.AUG.REPEATS)), Order(others, size, None)
     return (
-        Feed(Examples(source.train, random, None if random is plain else cfg.SEED), train, workers),
+        Feed(Examples(source.train, random, None if random is plain else cfg.SEED), train, workers, mixup),
         Feed(Examples(source.held_out, plain, None), held_out, workers),
     )
 
@@ -171,7 +182,7 @@ def transforms(cfg: Any, source: Source, net: Module) -> tuple[Callable[..., Any
 
 
 def mixup_of(cfg: Any, classes: int) -> Mixup | None:
-    """Mixup or CutMix as AUG says; None: neither. On several ranks each mixes its own share."""
+    """Mixup or CutMix as AUG says; None: neither."""
     a = cfg.AUG
     if not (a.MIXUP or a.CUTMIX):
         return None

@@ -1,6 +1,6 @@
 """Run: how does a training go through its epochs, and on from where it was stopped?
 
-    update      batches -> mixed -> a step (step.py) -> averages -> rate -> (checkpoint)
+    update      batches -> a step (step.py) -> averages -> rate -> (checkpoint)
     epoch       updates -> measured on what was held out -> a row -> checkpoint; the best one so far is kept as well
 
 On several ranks each works on its share of every batch; optimizers and batch norm do the rest (mpi/rank_team.py). All
@@ -21,15 +21,14 @@ from typing import Any
 
 from jt_edu.base.errors import ArgumentError, JtError
 from jt_edu.base.plural import plural
-from jt_edu.data.fetch import own_numbers
 from jt_edu.data.progress_bar import progress
-from jt_edu.data.sampler import count_examples, mixed
+from jt_edu.data.sampler import count_examples
 from jt_edu.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from jt_edu.variable.parallel_context import place, team
 from jt_edu.variable.random import get_rng_state, set_global_seed, set_rng_state
 from jt_edu.zoo.training import checkpoint, parts
 from jt_edu.zoo.training.config import changes
-from jt_edu.zoo.training.feed import check_partners, feeds, mixup_of
+from jt_edu.zoo.training.feed import check_partners, feeds
 from jt_edu.zoo.training.folder import Folder
 from jt_edu.zoo.training.history import History
 from jt_edu.zoo.training.measure import measured
@@ -64,7 +63,6 @@ class Run:
         check_partners(cfg, min(cfg.DATA.BATCH_SIZE, count_examples(self.source.train)))
         self.net = parts.network(cfg, self.source)
         self.train, self.held_out = feeds(cfg, self.source, self.net)
-        self.mixup = mixup_of(cfg, cfg.MODEL.NUM_CLASSES or len(self.source.classes))
         self.optimizer = parts.optimizer(cfg, self.net)
         self.updates = len(self.train) // cfg.TRAIN.ACCUMULATION_STEPS  # of an epoch
         if not self.updates:
@@ -113,7 +111,7 @@ class Run:
 
     def _updated(self, batches: list[Any]) -> float:
         """Train on the batches of one update; their mean loss."""
-        loss = self.step(*(part for k, batch in enumerate(batches) for part in self._mixed(batch, k)))
+        loss = self.step(*(part for batch in batches for part in batch))
         self.update += 1
         self._check_finite(loss, f"at update {self.update} of {self.updates} in epoch {self.epoch + 1}")
         self.losses += loss
@@ -122,13 +120,6 @@ class Run:
         if self._steps_by_update():
             self.schedule.step()
         return loss
-
-    def _mixed(self, batch: tuple[Any, Any], k: int) -> tuple[Any, Any]:
-        """Images and labels, mixed or as they are: what is drawn follows from the place of the batch."""
-        if self.mixup is None:
-            return batch
-        with own_numbers(mixed(self.cfg.SEED, self.epoch, self.update, k)):
-            return self.mixup(*batch)
 
     def _steps_by_update(self) -> bool:
         told = self.cfg.TRAIN.LR_SCHEDULER

@@ -69,6 +69,7 @@ class Run:
             found = f"{len(self.train)} of them for --grad-accum-steps {cfg.TRAIN.ACCUMULATION_STEPS}"
             raise ArgumentError("an epoch has enough batches for an update", found)
         self.schedule = parts.schedule(cfg, self.optimizer, self.updates)
+        self.on_plateau = cfg.TRAIN.LR_SCHEDULER.NAME == "plateau"  # else a formula says the rate
         self.step = Step(cfg, self.net, self.optimizer)
         decay = cfg.TRAIN.EMA_DECAY
         average = get_ema_multi_avg_fn(decay)
@@ -117,13 +118,9 @@ class Run:
         self.losses += loss
         if self.ema is not None:
             self.ema.update_parameters(self.net)
-        if self._steps_by_update():
+        if not self.on_plateau and self.cfg.TRAIN.LR_SCHEDULER.ON_UPDATES:
             self.schedule.step()
         return loss
-
-    def _steps_by_update(self) -> bool:
-        told = self.cfg.TRAIN.LR_SCHEDULER
-        return bool(told.ON_UPDATES and told.NAME != "plateau")
 
     def _end_epoch(self) -> None:
         rate, begin = self.optimizer.lr, time.perf_counter()
@@ -137,8 +134,10 @@ class Run:
         })  # fmt: skip
         is_best = self.history.best is self.history.rows[-1]
         self.stale = 0 if is_best else self.stale + 1
-        if not self._steps_by_update():
-            self.schedule.step(*[found.top1][: self.cfg.TRAIN.LR_SCHEDULER.NAME == "plateau"])
+        if self.on_plateau:
+            self.schedule.step(found.top1)
+        elif not self.cfg.TRAIN.LR_SCHEDULER.ON_UPDATES:
+            self.schedule.step()
         self.epoch, self.update, self.losses, self.seconds = self.epoch + 1, 0, 0.0, 0.0
         self.folder.tell(self.history, self.cfg.TRAIN.EPOCHS)
         self._save(checkpoint.LAST, *[checkpoint.BEST] * is_best)
@@ -176,10 +175,10 @@ class Run:
         for group, asked_for in zip(self.optimizer.param_groups, settings, strict=True):
             group.update(asked_for)
         others = changes(was, self.cfg)
-        if any(key.startswith("TRAIN.") for key in others) and self.cfg.TRAIN.LR_SCHEDULER.NAME != "plateau":
-            self.schedule.step(saved["schedule"]["last_epoch"])
-        else:
+        if self.on_plateau:
             self.schedule.load_state_dict(saved["schedule"])
+        else:
+            self.schedule.step(saved["schedule"]["last_epoch"])
         if self.ema is not None:
             self.ema.load_state_dict({f"module.{k}": v for k, v in saved["state_dict_ema"].items()}, strict=False)
             self.ema.n_averaged.update(place["averaged"])

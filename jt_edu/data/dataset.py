@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -132,7 +132,7 @@ class Dataset(Fetching):
         requests = _requests(self, np.random.default_rng(seed), crew)
         to_vars = doing(self, "to_vars")
         batches = (to_vars(b) for b in own(self)._fetch(Batches(partial(_batch_of, self), self), requests, seed))
-        yield from batches if crew is None else _told(self, crew, batches)
+        yield from batches if crew is None else told(crew, batches, itertools.cycle(_lengths(self)))
 
     def order(self, rng: np.random.Generator) -> Sequence[int] | np.ndarray[Any, Any]:
         """The numbers of the examples, in the order of the next epoch."""
@@ -156,11 +156,11 @@ def _batch_of(dataset: Dataset, numbers: Any) -> Any:
     return doing(dataset, "batch")(numbers)
 
 
-def _told(dataset: Dataset, crew: Team, batches: Iterator[Any]) -> Iterator[Any]:
+def told(crew: Team, batches: Iterator[Any], lengths: Iterable[int]) -> Iterator[Any]:
     """Batches whose Vars know how many examples there are on all ranks together."""
     before = crew.at_hand(None)
     try:
-        for batch, examples in zip(batches, itertools.cycle(_lengths(dataset)), strict=False):
+        for batch, examples in zip(batches, lengths, strict=False):
             crew.handed_out(vars_in(batch), examples)
             crew.at_hand(examples)
             yield batch

@@ -89,7 +89,8 @@ def training(summary: str, section: Mapping[str, Any]) -> str:
         charts += [_over_steps(rows, title, lines, kind="log")] if lines else []
     dead = [(name, [row["dead"][k] for row in rows]) for k, name in chosen(section["units"])]
     charts += [_over_steps(rows, "dead units", dead, words=lambda share: f"{figure(share * 100)} %")] if dead else []
-    return draw(charts, summary)
+    word = section.get("step", "step")  # what a row counts
+    return draw([replace(chart, x=replace(chart.x, title=word)) for chart in charts], summary)
 
 
 def _losses(rows: Sequence[Mapping[str, Any]], checks: Sequence[Mapping[str, Any]]) -> Chart:

@@ -16,8 +16,8 @@ The small classifiers of GoogLeNet and Inception v3 are left out, and nothing is
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from jt_edu import models, nn
@@ -32,8 +32,9 @@ from jt_edu.nn.module import in_mode
 from jt_edu.ops.create import zeros
 from jt_edu.variable.var import Var
 from jt_edu.zoo.factory import build_model_with_cfg
-from jt_edu.zoo.layers.drop import drop_path, drop_path_rates
+from jt_edu.zoo.layers.drop import check_rates, drop_path, drop_path_rates
 from jt_edu.zoo.layers.pool import SelectAdaptivePool2d
+from jt_edu.zoo.network import PARTED, LayerNet, check_pooled
 from jt_edu.zoo.registry import MEAN, STD, PretrainedCfg, add
 
 BRANCHES = {  # blocks y = x + f(x) -> the layer that f ends with
@@ -41,10 +42,9 @@ BRANCHES = {  # blocks y = x + f(x) -> the layer that f ends with
     mobilenetv3.InvertedResidual: "block", mnasnet.InvertedResidual: "layers",
 }  # fmt: skip
 FAN_OUT = partial(init.kaiming_normal_, mode="fan_out", nonlinearity="relu")
-FLAT = ("features", "layers")  # rows of layers that are taken one by one
 
 
-class Backbone(nn.Module):
+class Backbone(LayerNet):
     """What the networks below have in common: (n, in_chans, h, w) -> (n, num_classes).
 
     Args:
@@ -64,7 +64,7 @@ class Backbone(nn.Module):
         ((1, 512, 2, 2), 512)
     """
 
-    rows: ClassVar[str] = "features"  # names of layers that run one after the other
+    rows: str = "features"  # names of layers that run one after the other
     stem: ClassVar[str] = "features.0"  # the first convolution
     scores: ClassVar[str] = "fc"  # the last layer
     last: ClassVar[str] = ""  # behind which layer the last map is taken; else the last of `rows`
@@ -79,6 +79,7 @@ class Backbone(nn.Module):
         self, *args: Any, num_classes: int = 1000, in_chans: int = 3, global_pool: str = "avg", drop_rate: float = 0.0,
         drop_path_rate: float = 0.0, **settings: Any,
     ) -> None:  # fmt: skip
+        check_rates(type(self).__name__, drop_rate=drop_rate, drop_path_rate=drop_path_rate)
         given = {self.renamed.get(name, name): value for name, value in settings.items()}
         if odd := sorted(set(self.settings) & set(given)):
             asked = f"{type(self).__name__} of the zoo has {odd[0]}={self.settings[odd[0]]}"
@@ -147,7 +148,7 @@ class Backbone(nn.Module):
 
     # what it answers
 
-    @property
+    @cached_property
     def feature_info(self) -> list[dict[str, Any]]:
         """Of each map that is worth taking: its channels, the pixels of a step, and its layer.
 
@@ -166,18 +167,6 @@ class Backbone(nn.Module):
                     break
         return list(found.values())
 
-    def _layers(self) -> Iterator[tuple[str, Any]]:
-        for name in self.rows.split():
-            layer = getattr(self, name)
-            parts = layer.named_children() if name in FLAT else ()
-            yield from ((f"{name}.{part}", one) for part, one in parts) if parts else [(name, layer)]
-
-    def forward_features(self, x: Var) -> Var:
-        """The last map: (n, in_chans, h, w) -> (n, c, h / 32, w / 32), or about that."""
-        for name in self.rows.split():
-            x = getattr(self, name)(x)
-        return x
-
     def forward_head(self, x: Var, pre_logits: bool = False) -> Var:
         """Scores of a map; with `pre_logits` what the last layer is given, and the map where there is no pool."""
         if self.global_pool.is_identity():
@@ -190,14 +179,6 @@ class Backbone(nn.Module):
                 x = layer(x)
         return x if pre_logits else self.get_classifier()(x)
 
-    def execute(self, x: Var) -> Var:
-        """Scores of images."""
-        return self.forward_head(self.forward_features(x))
-
-    def get_classifier(self) -> Any:
-        """The last layer."""
-        return self.get_submodule(self.scores)
-
     def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
         """A new last layer for other classes, and another pool, unless it is None."""
         kind = self.global_pool.pool_type if global_pool is None else global_pool
@@ -208,9 +189,7 @@ class Backbone(nn.Module):
         if not self._is_deep:
             self.head_hidden_size = self.num_features * pool.feat_mult()
         layer = self._last_layer(self.head_hidden_size, num_classes)
-        if isinstance(layer, nn.Linear) and pool.is_identity():
-            found = f"global_pool={kind!r} and num_classes={num_classes}"
-            raise ArgumentError("scores are made of a pooled map", found, "num_classes=0, for the map")
+        check_pooled(kind, isinstance(layer, nn.Linear) and num_classes)
         self.num_classes, self.global_pool = num_classes, pool
         self._put(self.scores, layer)
 
@@ -322,7 +301,7 @@ class VGG(Backbone, models.VGG):
     scores, windows = "classifier.6", 7
 
 
-FAMILIES: dict[type, type[Backbone]] = {family.__mro__[2]: family for family in Backbone.__subclasses__()}
+FAMILIES: dict[type, type[Backbone]] = {family.__bases__[1]: family for family in Backbone.__subclasses__()}
 
 
 def _without_small_classifiers(state: dict[str, Any], _: Any) -> dict[str, Any]:
@@ -338,7 +317,7 @@ def _register(name: str) -> None:
     def made(pretrained: bool = False, **settings: Any) -> Any:
         return build_model_with_cfg(
             partial(kind, *args, **named), name, pretrained, pretrained_filter_fn=_without_small_classifiers,
-            feature_cfg={"flatten_sequential": kind.rows.split()[0] in FLAT}, **settings,
+            feature_cfg={"flatten_sequential": kind.rows.split()[0] in PARTED}, **settings,
         )  # fmt: skip
 
     made.__name__ = made.__qualname__ = name

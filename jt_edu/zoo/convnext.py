@@ -39,9 +39,10 @@ from jt_edu.nn import init
 from jt_edu.ops.create import full
 from jt_edu.variable.var import Var
 from jt_edu.zoo.factory import build_model_with_cfg
-from jt_edu.zoo.layers.drop import DropPath, drop_path_rates
+from jt_edu.zoo.layers.drop import DropPath, check_rates, drop_path_rates
 from jt_edu.zoo.layers.pool import ClassifierHead
 from jt_edu.zoo.layers.tokens import LayerNorm2d, Mlp
+from jt_edu.zoo.network import LayerNet
 from jt_edu.zoo.registry import PretrainedCfg, register_model
 
 __all__ = ["ConvNeXt", "ConvNeXtBlock"]
@@ -157,7 +158,7 @@ class NormHead(ClassifierHead):
         return y if pre_logits else self.fc(y)
 
 
-class ConvNeXt(nn.Module):
+class ConvNeXt(LayerNet):
     """Four stages of blocks: (n, in_chans, h, w) -> (n, num_classes).
 
     Args:
@@ -180,11 +181,14 @@ class ConvNeXt(nn.Module):
         ((1, 3), (1, 8, 2, 2))
     """
 
+    rows = "stem stages"
+
     def __init__(
         self, in_chans: int = 3, num_classes: int = 1000, global_pool: str = "avg",
         depths: Sequence[int] = (3, 3, 9, 3), dims: Sequence[int] = (96, 192, 384, 768), kernel_sizes: int = 7,
         ls_init_value: float | None = 1e-6, conv_mlp: bool = False, drop_rate: float = 0.0, drop_path_rate: float = 0.0,
     ) -> None:  # fmt: skip
+        check_rates("ConvNeXt", drop_rate=drop_rate, drop_path_rate=drop_path_rate)
         self.num_classes, self.in_chans, self.num_features = num_classes, in_chans, dims[-1]
         self.stem = nn.Sequential(nn.Conv2d(in_chans, dims[0], 4, stride=4), LayerNorm2d(dims[0]))
         settings = {"kernel_size": kernel_sizes, "ls_init_value": ls_init_value, "conv_mlp": conv_mlp}
@@ -202,28 +206,6 @@ class ConvNeXt(nn.Module):
             if isinstance(layer, (nn.Conv2d, nn.Linear)) and layer.bias is not None:
                 init.trunc_normal_(layer.weight, std=0.02)
                 init.zero_(layer.bias)
-
-    def get_classifier(self) -> nn.Module:
-        """The last layer."""
-        return self.head.fc
-
-    def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
-        """A new last layer for other classes, and another pool, unless it is None."""
-        self.head.reset(num_classes, global_pool)
-        self.num_classes = num_classes
-
-    def forward_features(self, x: Var) -> Var:
-        """The last map: (n, num_features, h / 32, w / 32), of four stages."""
-        features: Var = self.stages(self.stem(x))
-        return features
-
-    def forward_head(self, x: Var, pre_logits: bool = False) -> Var:
-        """Scores of a map; with `pre_logits` what they are made of."""
-        return self.head(x, pre_logits)  # type: ignore[no-any-return]
-
-    def execute(self, x: Var) -> Var:
-        """Scores of images."""
-        return self.forward_head(self.forward_features(x))
 
 
 LOOKS = partial(PretrainedCfg, interpolation="bicubic", first_conv="stem.0", classifier="head.fc")

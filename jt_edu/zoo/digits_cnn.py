@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu import nn
-from jt_edu.variable.var import Var
 from jt_edu.zoo.factory import build_model_with_cfg
+from jt_edu.zoo.layers.drop import check_rates
 from jt_edu.zoo.layers.pool import ClassifierHead
+from jt_edu.zoo.network import LayerNet
 from jt_edu.zoo.registry import PretrainedCfg, register_model
 
 __all__ = ["DigitsCNN", "digits_cnn"]
@@ -28,7 +29,7 @@ default_cfgs = {
 }  # fmt: skip
 
 
-class DigitsCNN(nn.Module):
+class DigitsCNN(LayerNet):
     """Three layers of filters and a linear one: (n, in_chans, h, w) -> (n, num_classes).
 
     Args:
@@ -43,10 +44,13 @@ class DigitsCNN(nn.Module):
         ((2, 10), (2, 64, 4, 4))
     """
 
+    rows = "conv1 bn1 act1 conv2 bn2 act2 pool conv3 bn3 act3"
+
     def __init__(
         self, in_chans: int = 1, num_classes: int = 10, width: int = 16, global_pool: str = "avg",
         drop_rate: float = 0.0,
     ) -> None:  # fmt: skip
+        check_rates("DigitsCNN", drop_rate=drop_rate)
         self.in_chans, self.num_classes = in_chans, num_classes
         self.num_features = self.head_hidden_size = 4 * width
         self.conv1, self.bn1 = nn.Conv(in_chans, width, 3, padding=1, bias=False), nn.BatchNorm(width)
@@ -58,31 +62,6 @@ class DigitsCNN(nn.Module):
         self.head = ClassifierHead(4 * width, num_classes, global_pool, drop_rate)
         channels = zip(("act1", "act2", "act3"), (1, 2, 4), (1, 1, 2), strict=True)
         self.feature_info = [{"num_chs": n * width, "reduction": r, "module": name} for name, n, r in channels]
-
-    def get_classifier(self) -> nn.Module:
-        """The last layer."""
-        return self.head.fc
-
-    def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
-        """A new last layer for other classes, and another pool, unless it is None."""
-        self.num_classes = num_classes
-        self.head.reset(num_classes, global_pool)
-
-    def forward_features(self, x: Var) -> Var:
-        """What the filters see: (n, 4 * width, h / 2, w / 2)."""
-        x = self.act1(self.bn1(self.conv1(x)))
-        x = self.pool(self.act2(self.bn2(self.conv2(x))))
-        features: Var = self.act3(self.bn3(self.conv3(x)))
-        return features
-
-    def forward_head(self, x: Var, pre_logits: bool = False) -> Var:
-        """Scores of features; with `pre_logits` what they are made of."""
-        scores: Var = self.head(x, pre_logits)
-        return scores
-
-    def execute(self, x: Var) -> Var:
-        """Scores of images."""
-        return self.forward_head(self.forward_features(x))
 
 
 @register_model

@@ -32,16 +32,15 @@ from functools import partial
 from typing import Any
 
 from jt_edu import nn
-from jt_edu.base.errors import ArgumentError
-from jt_edu.base.own import own
 from jt_edu.models.weights import head
 from jt_edu.nn import init
 from jt_edu.variable.var import Var
 from jt_edu.zoo.factory import build_model_with_cfg
-from jt_edu.zoo.layers.drop import DropPath
+from jt_edu.zoo.layers.drop import DropPath, check_rates
 from jt_edu.zoo.layers.gates import SqueezeExcite, divisible
 from jt_edu.zoo.layers.norm_act import BatchNormAct2d
 from jt_edu.zoo.layers.pool import SelectAdaptivePool2d
+from jt_edu.zoo.network import LayerNet, check_pooled, start_layers
 from jt_edu.zoo.registry import PretrainedCfg, register_model
 
 __all__ = ["EfficientNet"]
@@ -138,7 +137,7 @@ def pointwise(in_chs: int, out_chs: int) -> nn.Conv2d:
     return nn.Conv2d(in_chs, out_chs, 1, bias=False)
 
 
-class EfficientNet(nn.Module):
+class EfficientNet(LayerNet):
     """Seven stages of blocks that are narrow outside: (n, in_chans, h, w) -> (n, num_classes).
 
     Args:
@@ -160,12 +159,14 @@ class EfficientNet(nn.Module):
         ((1, 10), 320)
     """
 
+    rows, scores = "conv_stem bn1 blocks conv_head bn2", "classifier"
     global_pool: SelectAdaptivePool2d
 
     def __init__(
         self, channel_multiplier: float = 1.0, depth_multiplier: float = 1.0, num_classes: int = 1000,
         in_chans: int = 3, global_pool: str = "avg", drop_rate: float = 0.0, drop_path_rate: float = 0.0,
     ) -> None:  # fmt: skip
+        check_rates("EfficientNet", drop_rate=drop_rate, drop_path_rate=drop_path_rate)
         stem, *widths, last = (divisible(c * channel_multiplier) for c in (32, *(row[4] for row in STAGES), 1280))
         self.in_chans, self.num_features, self.drop_rate = in_chans, last, drop_rate
         self.conv_stem = nn.Conv2d(in_chans, stem, 3, stride=2, padding=1, bias=False)
@@ -186,48 +187,21 @@ class EfficientNet(nn.Module):
             {"num_chs": widths[k], "reduction": 2 * 2**i, "module": f"blocks.{k}"} for i, k in enumerate(ends)
         ]
         self.reset_classifier(num_classes, global_pool)
-        self._start()
-
-    def _start(self) -> None:
-        """Normal weights for convolutions, so that the gradient keeps its size on the way back."""
-        for layer in own(self).modules():
-            if isinstance(layer, nn.Conv2d):
-                o, _, high, wide = layer.weight.shape
-                init.gauss_(layer.weight, std=math.sqrt(2 * layer.groups / (o * high * wide)))
-            if isinstance(layer, nn.Linear):
-                init.uniform_(layer.weight, -1 / math.sqrt(layer.out_features), 1 / math.sqrt(layer.out_features))
-            if isinstance(layer, (nn.Conv2d, nn.Linear)) and layer.bias is not None:
-                init.zero_(layer.bias)
-
-    def get_classifier(self) -> nn.Module:
-        """The last layer."""
-        return self.classifier
+        start_layers(self, lambda w: init.uniform_(w, -1 / math.sqrt(len(w)), 1 / math.sqrt(len(w))))
 
     def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
         """A new last layer for other classes, and another pool, unless it is None."""
         kind = self.global_pool.pool_type if global_pool is None else global_pool
-        if num_classes and not kind:
-            found = f"global_pool={kind!r} and num_classes={num_classes}"
-            raise ArgumentError("scores are made of a pooled map", found, "num_classes=0, for the map")
+        check_pooled(kind, num_classes)
         self.num_classes = num_classes
         self.global_pool = SelectAdaptivePool2d(pool_type=kind, flatten=bool(kind))
         self.head_hidden_size = self.num_features * self.global_pool.feat_mult()
         self.classifier = head(self.head_hidden_size, num_classes).train(self.is_train)
 
-    def forward_features(self, x: Var) -> Var:
-        """The last map: (n, num_features, h / 32, w / 32)."""
-        x = self.blocks(self.bn1(self.conv_stem(x)))
-        features: Var = self.bn2(self.conv_head(x))
-        return features
-
     def forward_head(self, x: Var, pre_logits: bool = False) -> Var:
         """Scores of a map; with `pre_logits` what the last layer is given."""
         x = nn.dropout(self.global_pool(x), self.drop_rate, self.is_train)
         return x if pre_logits else self.classifier(x)
-
-    def execute(self, x: Var) -> Var:
-        """Scores of images."""
-        return self.forward_head(self.forward_features(x))
 
 
 RELEASE = "https://github.com/rwightman/pytorch-image-models/releases/download/v0.1-weights/"

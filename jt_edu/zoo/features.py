@@ -18,6 +18,7 @@ from typing import Any
 
 from jt_edu import nn
 from jt_edu.base.errors import ArgumentError, RangeError
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.variable.var import Var
 
 __all__ = ["FeatureGetterNet", "FeatureInfo", "FeatureListNet", "feature_take_indices"]
@@ -95,7 +96,24 @@ class FeatureInfo:
         return len(self.info)
 
 
-class FeatureListNet(nn.ModuleDict):
+class GradCheckpointing:
+    """What timm's networks can do and these cannot: keep fewer activations, and compute them again for gradients.
+
+    Example:
+        >>> jt.zoo.create_model("resnet18").set_grad_checkpointing()
+        Traceback (most recent call last):
+        ArgumentError: set_grad_checkpointing(True) computes activations a second time, for gradients; ...
+    """
+
+    def set_grad_checkpointing(self, enable: bool = True) -> None:
+        """Nothing is computed twice here but what is cheap, which is done by itself: False is taken, True refused."""
+        if yes_or_no("set_grad_checkpointing", "enable", enable):
+            asked = "set_grad_checkpointing(True) computes activations a second time, for gradients"
+            way = "smaller batches whose gradients add up (--grad-accum-steps), or jt.amp.autocast(dtype='bfloat16')"
+            raise ArgumentError(asked, f"a {type(self).__name__} that keeps them", way)
+
+
+class FeatureListNet(GradCheckpointing, nn.ModuleDict):
     """The layers of a network up to the last map that is asked for: (n, c, h, w) -> a list of maps.
 
     The layers have to be attributes of the network in the order in which they run. It is a dict of them: `len` counts
@@ -149,7 +167,7 @@ def _row(model: Any, flatten: bool) -> Iterator[tuple[str, str, nn.Module]]:
             yield name, name, layer
 
 
-class FeatureGetterNet(nn.ModuleDict):
+class FeatureGetterNet(GradCheckpointing, nn.ModuleDict):
     """A network that is asked for its maps by `forward_intermediates`: (n, c, h, w) -> a list of maps.
 
     Layers behind the last map are dropped by `prune_intermediate_layers`, which the network has as well.

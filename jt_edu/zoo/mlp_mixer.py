@@ -27,7 +27,7 @@ from jt_edu.nn import init
 from jt_edu.ops.arguments import choice
 from jt_edu.variable.var import Var, as_var
 from jt_edu.zoo.factory import build_model_with_cfg
-from jt_edu.zoo.layers.drop import DropPath
+from jt_edu.zoo.layers.drop import DropPath, check_rates
 from jt_edu.zoo.layers.tokens import Mlp, PatchEmbed, pair
 from jt_edu.zoo.registry import PretrainedCfg, register_model
 from jt_edu.zoo.staged import StagedNet
@@ -91,7 +91,7 @@ class MlpMixer(StagedNet):
         [[0.0, 0.0, 0.0]]
     """
 
-    first = "stem"
+    first, scores = "stem", "head"
 
     def __init__(
         self, num_classes: int = 1000, img_size: Any = 224, in_chans: int = 3, patch_size: Any = 16,
@@ -99,6 +99,7 @@ class MlpMixer(StagedNet):
         proj_drop_rate: float = 0.0, drop_path_rate: float = 0.0, nlhb: bool = False, stem_norm: bool = False,
         global_pool: str = "avg",
     ) -> None:  # fmt: skip
+        check_rates("MlpMixer", drop_rate=drop_rate, proj_drop_rate=proj_drop_rate, drop_path_rate=drop_path_rate)
         self.num_features = self.head_hidden_size = self.embed_dim = embed_dim
         self.in_chans, self.global_pool = in_chans, choice("MlpMixer", "global_pool", global_pool, ("", "avg"))
         self.stem = PatchEmbed(img_size, patch_size, in_chans, embed_dim, norm_layer if stem_norm else None)
@@ -125,10 +126,6 @@ class MlpMixer(StagedNet):
         if isinstance(self.head, nn.Linear):
             init.zero_(self.head.weight)
             init.constant_(as_var(self.head.bias), score)
-
-    def get_classifier(self) -> nn.Module:
-        """The last layer."""
-        return self.head
 
     def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
         """A new last layer for other classes, and another pool, unless it is None."""

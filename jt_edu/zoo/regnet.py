@@ -32,10 +32,11 @@ from jt_edu.base.own import own
 from jt_edu.nn import init
 from jt_edu.variable.var import Var
 from jt_edu.zoo.factory import build_model_with_cfg
-from jt_edu.zoo.layers.drop import DropPath, drop_path_rates
+from jt_edu.zoo.layers.drop import DropPath, check_rates, drop_path_rates
 from jt_edu.zoo.layers.gates import SEModule
 from jt_edu.zoo.layers.norm_act import ConvNormAct
 from jt_edu.zoo.layers.pool import ClassifierHead
+from jt_edu.zoo.network import LayerNet, start_layers
 from jt_edu.zoo.registry import PretrainedCfg, register_model
 
 __all__ = ["RegNet", "regnet_stages"]
@@ -112,7 +113,7 @@ class RegStage(nn.Sequential):
             self.add_module(f"b{k + 1}", Bottleneck(before, out_chs, stride, group_size, se_ratio, rate))
 
 
-class RegNet(nn.Module):
+class RegNet(LayerNet):
     """Four stages of blocks whose widths follow a rule: (n, in_chans, h, w) -> (n, num_classes).
 
     Args:
@@ -139,6 +140,7 @@ class RegNet(nn.Module):
         in_chans: int = 3, num_classes: int = 1000, global_pool: str = "avg", drop_rate: float = 0.0,
         drop_path_rate: float = 0.0, zero_init_last: bool = True,
     ) -> None:  # fmt: skip
+        check_rates("RegNet", drop_rate=drop_rate, drop_path_rate=drop_path_rate)
         self.num_classes, self.in_chans = num_classes, in_chans
         self.stem = ConvNormAct(in_chans, stem_width, 3, stride=2)
         self.feature_info = [{"num_chs": stem_width, "reduction": 2, "module": "stem"}]
@@ -148,47 +150,14 @@ class RegNet(nn.Module):
             self.add_module(f"s{k}", RegStage(before, width, group, se_ratio, rates[k - 1]))
             self.feature_info.append({"num_chs": width, "reduction": 2 * 2**k, "module": f"s{k}"})
             before = width
+        self.rows = " ".join(one["module"] for one in self.feature_info)
         self.num_features = before
         self.head = ClassifierHead(before, num_classes, global_pool, drop_rate)
         self.head_hidden_size = self.head.num_features
-        self._start(zero_init_last)
-
-    def _start(self, zero_init_last: bool) -> None:
-        """Normal weights for convolutions, so that the gradient keeps its size on the way back."""
-        for layer in own(self).modules():
-            if isinstance(layer, nn.Conv2d):
-                o, _, high, wide = layer.weight.shape
-                init.gauss_(layer.weight, std=math.sqrt(2 * layer.groups / (o * high * wide)))
-            if isinstance(layer, nn.Linear):
-                init.gauss_(layer.weight, std=0.01)
-            if isinstance(layer, (nn.Conv2d, nn.Linear)) and layer.bias is not None:
-                init.zero_(layer.bias)
-            if isinstance(layer, Bottleneck) and zero_init_last:
+        start_layers(self, partial(init.gauss_, std=0.01))
+        for layer in own(self).modules() if zero_init_last else ():
+            if isinstance(layer, Bottleneck):
                 init.zero_(layer.get_parameter("conv3.bn.weight"))
-
-    def get_classifier(self) -> nn.Module:
-        """The last layer."""
-        return self.head.fc
-
-    def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
-        """A new last layer for other classes, and another pool, unless it is None."""
-        self.head.reset(num_classes, global_pool)
-        self.num_classes, self.head_hidden_size = num_classes, self.head.num_features
-
-    def forward_features(self, x: Var) -> Var:
-        """The last map: (n, num_features, h / 32, w / 32)."""
-        x = self.stem(x)
-        for k in range(1, len(self.feature_info)):
-            x = getattr(self, f"s{k}")(x)
-        return x
-
-    def forward_head(self, x: Var, pre_logits: bool = False) -> Var:
-        """Scores of a map; with `pre_logits` what they are made of."""
-        return self.head(x, pre_logits)  # type: ignore[no-any-return]
-
-    def execute(self, x: Var) -> Var:
-        """Scores of images."""
-        return self.forward_head(self.forward_features(x))
 
 
 LOOKS = partial(PretrainedCfg, interpolation="bicubic", first_conv="stem.conv", classifier="head.fc")

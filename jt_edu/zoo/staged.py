@@ -7,18 +7,18 @@ image -- begin -- block -- block -- ... -- norm -- pool, linear
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from jt_edu import nn
 from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.variable.var import Var
 from jt_edu.zoo.features import Indices, feature_take_indices
+from jt_edu.zoo.network import ZooNet
 
 __all__ = ["StagedNet"]
 
 
-class StagedNet(nn.Module):
+class StagedNet(ZooNet):
     """A network of tokens; what its first layer and its row of blocks are called, a subclass says.
 
     Example:
@@ -29,21 +29,17 @@ class StagedNet(nn.Module):
 
     first: ClassVar[str] = "patch_embed"
     row: ClassVar[str] = "blocks"
-    feature_info: list[dict[str, Any]]
     num_features: int
-    head_hidden_size: int
     norm: nn.Module
-    forward_head: Callable[..., Var]  # features -> scores
-    reset_classifier: Callable[..., None]
+
+    def no_weight_decay(self) -> set[str]:
+        """Names of the parameters that an optimizer does not make smaller: places, and tokens of no patch."""
+        return {n for n, _ in self.named_parameters() if n.endswith(("_embed", "_token", "position_bias_table"))}
 
     def forward_features(self, x: Var) -> Var:
         """What the blocks make of images."""
         features: Var = self.norm(getattr(self, self.row)(self._begun(x)))
         return features
-
-    def execute(self, x: Var) -> Var:
-        """Scores of images."""
-        return self.forward_head(self.forward_features(x))
 
     def forward_intermediates(
         self, x: Var, indices: Indices = None, norm: bool = False, stop_early: bool = False, output_fmt: str = "NCHW",

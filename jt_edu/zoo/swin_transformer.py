@@ -39,11 +39,12 @@ import numpy as np
 from jt_edu import nn
 from jt_edu.base.errors import ArgumentError
 from jt_edu.nn import init
+from jt_edu.ops.arguments import whole
 from jt_edu.ops.create import zeros
 from jt_edu.ops.transpose import roll
 from jt_edu.variable.var import Var, array, as_var
 from jt_edu.zoo.factory import build_model_with_cfg
-from jt_edu.zoo.layers.drop import DropPath, drop_path_rates
+from jt_edu.zoo.layers.drop import DropPath, check_rates, drop_path_rates
 from jt_edu.zoo.layers.pool import ClassifierHead
 from jt_edu.zoo.layers.tokens import Mlp, PatchEmbed, pair
 from jt_edu.zoo.registry import PretrainedCfg, register_model
@@ -307,6 +308,12 @@ class SwinTransformer(StagedNet):
         num_heads: Sequence[int] = (3, 6, 12, 24), window_size: Any = 7, mlp_ratio: float = 4.0, qkv_bias: bool = True,
         drop_rate: float = 0.0, proj_drop_rate: float = 0.0, attn_drop_rate: float = 0.0, drop_path_rate: float = 0.1,
     ) -> None:  # fmt: skip
+        check_rates(
+            "SwinTransformer", drop_rate=drop_rate, proj_drop_rate=proj_drop_rate, attn_drop_rate=attn_drop_rate,
+            drop_path_rate=drop_path_rate,
+        )  # fmt: skip
+        for side in pair(window_size):
+            whole("SwinTransformer", "window_size", side, 1)
         self.num_classes, self.global_pool, self.in_chans = num_classes, global_pool, in_chans
         self.embed_dim, self.num_features = embed_dim, embed_dim * 2 ** (len(depths) - 1)
         self.patch_embed = PatchEmbed(
@@ -328,20 +335,11 @@ class SwinTransformer(StagedNet):
         self.head_hidden_size = self.head.num_features
         start_linear_layers(self)
 
-    def get_classifier(self) -> nn.Module:
-        """The last layer."""
-        return self.head.fc
-
     def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
         """A new last layer for other classes, and another pool, unless it is None."""
         self.head.in_features = self.num_features
-        self.head.reset(num_classes, global_pool)
-        self.num_classes, self.global_pool = num_classes, self.head.global_pool.pool_type
-        self.head_hidden_size = self.head.num_features
-
-    def forward_head(self, x: Var, pre_logits: bool = False) -> Var:
-        """Scores of features; with `pre_logits` what they are made of."""
-        return self.head(x, pre_logits)  # type: ignore[no-any-return]
+        super().reset_classifier(num_classes, global_pool)
+        self.global_pool = self.head.global_pool.pool_type
 
 
 LOOKS = partial(

@@ -9,8 +9,6 @@ and the averages of its weights where it kept some; flags win. It runs on severa
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,8 +20,8 @@ from jt_edu.variable.parallel_context import place
 from jt_edu.zoo.factory import load_checkpoint
 from jt_edu.zoo.training import checkpoint, parts
 from jt_edu.zoo.training.config import checked, layered, parser, run_program
-from jt_edu.zoo.training.data import feeds
-from jt_edu.zoo.training.history import write
+from jt_edu.zoo.training.feed import feeds
+from jt_edu.zoo.training.history import table, write
 from jt_edu.zoo.training.measure import Measured, measured
 from jt_edu.zoo.training.source import named
 
@@ -90,10 +88,8 @@ def _written(path: str | None, head: Sequence[str], rows: Iterable[Sequence[Any]
     """A table as a CSV file, if somebody wants it."""
     if path is None:
         return
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([head, *rows])
     try:
-        write(Path(path), text.getvalue())
+        write(Path(path), table(head, rows))
     except OSError as error:
         raise ArgumentError("a table is written to a file", str(error), "a folder that is there") from None
 

@@ -35,7 +35,7 @@ from jt_edu.ops.concat import concat
 from jt_edu.ops.create import zeros
 from jt_edu.variable.var import Var
 from jt_edu.zoo.factory import build_model_with_cfg
-from jt_edu.zoo.layers.drop import DropPath, drop_path_rates
+from jt_edu.zoo.layers.drop import DropPath, check_rates, drop_path_rates
 from jt_edu.zoo.layers.pool import pooled
 from jt_edu.zoo.layers.tokens import LayerScale, Mlp, PatchEmbed
 from jt_edu.zoo.registry import PretrainedCfg, register_model
@@ -153,6 +153,8 @@ class VisionTransformer(StagedNet):
         (1, 3)
     """
 
+    scores = "head"
+
     def __init__(
         self, img_size: Any = 224, patch_size: Any = 16, in_chans: int = 3, num_classes: int = 1000,
         global_pool: str = "token", embed_dim: int = 768, depth: int = 12, num_heads: int = 12, mlp_ratio: float = 4.0,
@@ -160,6 +162,10 @@ class VisionTransformer(StagedNet):
         fc_norm: bool | None = None, drop_rate: float = 0.0, pos_drop_rate: float = 0.0, proj_drop_rate: float = 0.0,
         attn_drop_rate: float = 0.0, drop_path_rate: float = 0.0,
     ) -> None:  # fmt: skip
+        check_rates(
+            "VisionTransformer", drop_rate=drop_rate, pos_drop_rate=pos_drop_rate, proj_drop_rate=proj_drop_rate,
+            attn_drop_rate=attn_drop_rate, drop_path_rate=drop_path_rate,
+        )  # fmt: skip
         self.num_features = self.head_hidden_size = self.embed_dim = embed_dim
         self.in_chans, self.num_prefix_tokens = in_chans, int(class_token)
         self.global_pool = self._pool(global_pool)
@@ -191,10 +197,6 @@ class VisionTransformer(StagedNet):
         if self.cls_token is not None:
             init.gauss_(self.cls_token, std=1e-6)
         start_linear_layers(self)
-
-    def get_classifier(self) -> nn.Module:
-        """The last layer."""
-        return self.head
 
     def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
         """A new last layer for other classes, and another pool, unless it is None."""

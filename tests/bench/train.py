@@ -36,9 +36,13 @@ def resnet(compiled: bool, peer_compiled: bool, *size: int) -> Case:
     net = models.resnet18()
     net.train()
     jt.sync([*net.parameters(), *net.buffers()])
+    return stepping(net, mirror(net), size, compiled, peer_compiled)
+
+
+def stepping(net: Any, theirs: Any, size: tuple[int, ...], compiled: bool = True, peer_compiled: bool = False) -> Case:
+    """A step of training of either network with images of size (batch, 3, h, w)."""
     rng = np.random.default_rng(0)
     (x, y), (t, u) = vars_and_tensors(rng.standard_normal(size, np.float32), rng.integers(0, 1000, size[0]))
-    theirs = mirror(net)
     sgd = optim.SGD(net.parameters(), lr=RATE, momentum=MOMENTUM)
     peer_sgd = torch.optim.SGD(theirs.parameters(), lr=RATE, momentum=MOMENTUM)
     model = torch.compile(theirs) if peer_compiled else theirs

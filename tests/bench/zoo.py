@@ -18,6 +18,7 @@ from tests.bench import causes, shares
 from tests.bench.measure import geometric_mean, quartiles
 from tests.bench.mirror import lively
 from tests.bench.rows import Case, Cause, Figures, Goal, Result, Row, Run, vars_and_tensors
+from tests.bench.train import RATE, stepping
 
 ROUNDS, BOX = 15, 60.0
 TITLE = "Networks of jt.zoo, forward and in steps of training, images of 224 x 224, beside timm in PyTorch eager."
@@ -30,7 +31,6 @@ NOTES = """
   float32, over those under `jt.amp.autocast` with bfloat16; 1.67 is 0.6 times.
 * Geometric mean: its quartiles are those over the networks.
 """
-RATE, MOMENTUM = 0.01, 0.9
 NETWORKS = {  # name -> the smallest image that a test needs
     "resnet18": 32, "resnet50": 32, "mobilenet_v2": 32, "densenet121": 32, "efficientnet_b0": 32, "convnext_tiny": 32,
     "regnety_004": 32, "vit_tiny_patch16_224": 32, "swin_tiny_patch4_window7_224": 56, "mixer_s16_224": 32,
@@ -86,26 +86,7 @@ def forward(name: str, *size: int) -> Case:
 
 def step(name: str, *size: int) -> Case:
     """A step of training with images of size (batch, 3, h, w)."""
-    net, peer = pair(name, size[-1], train=True)
-    rng = np.random.default_rng(0)
-    (x, y), (t, u) = vars_and_tensors(rng.standard_normal(size, np.float32), rng.integers(0, 1000, size[0]))
-    sgd = optim.SGD(net.parameters(), lr=RATE, momentum=MOMENTUM)
-    peer_sgd = torch.optim.SGD(peer.parameters(), lr=RATE, momentum=MOMENTUM)
-
-    @jt.compile
-    def taken(x: Any, y: Any) -> Any:
-        loss = nn.cross_entropy_loss(net(x), y)
-        sgd.step(loss)
-        return loss
-
-    def theirs() -> torch.Tensor:
-        loss = torch.nn.functional.cross_entropy(peer(t), u)
-        peer_sgd.zero_grad()
-        loss.backward()
-        peer_sgd.step()
-        return loss
-
-    return Case(lambda: taken(x, y), theirs, steps=2, how=lambda: shares.told(lambda: taken(x, y)))
+    return stepping(*pair(name, size[-1], train=True), size)
 
 
 def mean_of(run: Run) -> Figures:

@@ -10,6 +10,7 @@ import jt_edu as jt
 from jt_edu import data
 from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.data import transform as T  # noqa: N812
+from jt_edu.data.transform import resample
 from tests.data.light import LEVEL, python_backend  # noqa: F401  the second one works by being here
 
 
@@ -63,6 +64,15 @@ def test_a_seed_repeats_a_transform_and_the_image_stays_as_it_is(transform, pixe
 
 
 # -------------------------------------------------------------------------------------------------------------- sizes
+
+
+@pytest.mark.parametrize("way", ["nearest", "bilinear", "bicubic"])
+def test_an_image_of_the_size_that_is_asked_for_is_not_read_again(image, way):
+    """It was multiplied with two unit matrices, for each image of a loader."""
+    planes = {"planes": image, "bytes": (image * 255).astype(np.uint8), "var": jt.array(image)}
+
+    assert all(resample.resized(x, [6, 5], way, antialias=True) is x for x in planes.values())
+    assert resample.resized(image, (5, 6), way, antialias=True).shape == (3, 5, 6)
 
 
 @pytest.mark.parametrize("size", [(6, 5), (3, 2), (13, 11), (1, 1), (12, 10), (5, 17)], ids=str)

@@ -37,7 +37,8 @@ def test_a_network_gives_maps_features_and_scores(name):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_another_last_layer_and_none(name):
     net, x = made(name)
-    assert (net.num_classes, net(x).shape) == (1000, (2, 1000))
+    own = net.pretrained_cfg["num_classes"]
+    assert (net.num_classes, net(x).shape) == (own, (2, own))
 
     net.reset_classifier(3)
     assert (net.num_classes, net(x).shape) == (3, (2, 3))
@@ -94,3 +95,21 @@ def test_a_card_is_text_and_a_table():
     assert card._repr_html_().count("<tr>") == 7
     assert "&lt;b&gt;" in zoo.ModelCard({"a": "<b>"})._repr_html_()
     assert zoo.model_card("resnet18", pretrained_cfg={"crop_pct": 1.0}).rows["weights"] == "none are published"
+
+
+@pytest.mark.parametrize("rate", ["drop_rate", "drop_path_rate"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_rate_that_is_no_probability_is_refused_when_the_network_is_made(name, rate):
+    if name == "digits_cnn" and rate == "drop_path_rate":
+        pytest.skip("it has no blocks")
+
+    with pytest.raises(jt.ArgumentError, match=rf"takes {rate} as a number from 0 to 1; found {rate}=2"):
+        zoo.create_model(name, **{rate: 2.0})
+
+
+def test_an_image_smaller_than_a_patch_and_a_window_of_nothing_are_refused_when_the_network_is_made():
+    with pytest.raises(jt.ArgumentError, match=r"found img_size=9 for patch_size=16\. Try: img_size=16"):
+        zoo.create_model("vit_tiny_patch16_224", img_size=9)
+    for size in (0, (7, 0), 2.5):
+        with pytest.raises(jt.ArgumentError, match="SwinTransformer takes window_size as a whole number from 1"):
+            zoo.create_model("swin_tiny_patch4_window7_224", window_size=size)

@@ -115,6 +115,68 @@ def test_maps_are_those_that_the_network_itself_goes_through():
     assert scores(net, x).shape == (1, 3)
 
 
+@pytest.mark.parametrize("name", ["resnet18", "swin_tiny_patch4_window7_224"])
+def test_channels_come_as_they_were_asked_for_and_maps_as_the_network_makes_them(name, torch, timm):
+    """So it is in timm; sort out_indices, and both are in one order."""
+    net = zoo.create_model(name, features_only=True, out_indices=[3, 1])
+    with torch.device("meta"):
+        theirs = timm.create_model(name, features_only=True, out_indices=[3, 1])
+    x, y = jt.zeros(1, 3, 224, 224), torch.zeros(1, 3, 224, 224, device="meta")
+
+    assert net.feature_info.channels() == theirs.feature_info.channels()
+    assert net.feature_info.out_indices == theirs.feature_info.out_indices == (3, 1)
+    sizes = [np.prod(m.shape) for m in net(x)]
+    assert sizes == [np.prod(m.shape) for m in theirs(y)] == sorted(sizes, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["resnet18", "vgg11_bn", "densenet121", "inception_v3", "convnext_atto", "efficientnet_b0", "regnety_004"],
+)
+@pytest.mark.parametrize("asked", [
+    {}, {"indices": 2}, {"indices": [2, 0], "stop_early": True}, {"indices": 1, "stop_early": True, "norm": True},
+    {"indices": (1, -1), "intermediates_only": True},
+])  # fmt: skip
+def test_maps_on_the_way_of_layers_are_those_of_timm(name, asked, torch, timm):
+    with torch.device("meta"):
+        theirs = timm.create_model(name).eval()
+    x, y = jt.zeros(1, 3, 96, 96), torch.zeros(1, 3, 96, 96, device="meta")
+
+    found = zoo.create_model(name).eval().forward_intermediates(x, **asked)
+    expected = theirs.forward_intermediates(y, **asked)
+
+    if not asked.get("intermediates_only"):
+        (last, found), (other, expected) = found, expected
+        assert last.shape == tuple(other.shape)
+    assert [m.shape for m in found] == [tuple(m.shape) for m in expected]
+
+
+def test_maps_on_the_way_are_what_an_extractor_gives():
+    net, state = loaded(zoo.create_model("efficientnet_b0", channel_multiplier=0.25))
+    extractor = zoo.create_model("efficientnet_b0", channel_multiplier=0.25, features_only=True)
+    extractor.load_state_dict(
+        {k.replace(".", "_", 1) if k.startswith("blocks") else k: v for k, v in state.items()}, strict=False
+    )
+    x = jt.array(image(1, 3, 33, 47))
+
+    last, found = net.forward_intermediates(x)
+
+    assert all(np.array_equal(a.numpy(), b.numpy()) for a, b in zip(found, extractor.eval()(x), strict=True))
+    assert np.array_equal(last.numpy(), net.forward_features(x).numpy())
+    with pytest.raises(jt.ArgumentError, match=r"EfficientNet\.forward_intermediates takes output_fmt as one of"):
+        net.forward_intermediates(x, output_fmt="NHWC")
+
+
+@pytest.mark.parametrize("settings", [{}, {"features_only": True}])
+@pytest.mark.parametrize("name", ["digits_cnn", "resnet18", "vit_tiny_patch16_224"])
+def test_checkpointing_is_refused_with_a_way_to_need_less_memory(name, settings):
+    net = zoo.create_model(name, **settings)
+
+    net.set_grad_checkpointing(False)
+    with pytest.raises(jt.ArgumentError, match=r"set_grad_checkpointing.*Try: smaller batches .* or jt\.amp\.autocast"):
+        net.set_grad_checkpointing()
+
+
 @pytest.mark.parametrize(
     ("count", "indices", "expected"),
     [(5, None, ([0, 1, 2, 3, 4], 4)), (5, 2, ([3, 4], 4)), (5, (-1, 0), ([4, 0], 4)), (3, [1], ([1], 1))],

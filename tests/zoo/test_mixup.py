@@ -1,5 +1,7 @@
 """Mixup and CutMix: labels that sum to one, the law of lambda, boxes; erasing; samplers. Beside timm's."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -288,3 +290,9 @@ def test_the_ordered_sampler_deals_timms_numbers(timm):
 def test_as_many_labels_as_images_are_asked_for():
     with pytest.raises(ShapeError, match="1 for 2 images"):
         data.Mixup(num_classes=3)(np.ones((2, 1, 4, 4), np.float32), np.array([0]))
+
+
+@pytest.mark.parametrize("shape", [(2, 8), (2, 8, 8), (2,), (2, 1, 2, 8, 8)])
+def test_images_have_four_axes(shape):
+    with pytest.raises(ShapeError, match=rf"Mixup takes images \(n, c, h, w\); found shape {re.escape(str(shape))}"):
+        data.Mixup(num_classes=2)(np.zeros(shape, np.float32), np.array([0, 1]))

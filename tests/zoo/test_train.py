@@ -1,6 +1,8 @@
 """Training by name: it learns, goes on after a kill as if nothing had been, and is the same on several ranks."""
 
+import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,9 +16,11 @@ import pytest
 import jt_edu as jt
 from jt_edu.base.errors import ArgumentError
 from jt_edu.nn import serialization as files
-from jt_edu.zoo import train
+from jt_edu.zoo import train, validate
+from jt_edu.zoo.training import parts, step
 from jt_edu.zoo.training.config import configured
-from jt_edu.zoo.training.run import Run
+from jt_edu.zoo.training.folder import Folder
+from jt_edu.zoo.training.run import DivergedError, Run
 
 ALL_OF_IT = (  # everything that a checkpoint has to remember
     "--model-ema-decay", "0.9", "--drop", "0.2", "--opt", "lookahead_adamw", "--clip-grad", "1", "--mixup", "0.5",
@@ -232,10 +236,8 @@ def test_a_full_disk_loses_nothing(tmp_path, few, capsys, monkeypatch):
         saved(value, path)
 
     monkeypatch.setattr(files, "save", full)
-    tell = Run._tell
-    monkeypatch.setattr(
-        Run, "_tell", lambda self: calls.append(self.folder.joinpath("last.npz").exists()) or tell(self)
-    )
+    tell = Folder.tell
+    monkeypatch.setattr(Folder, "tell", lambda self, *told: calls.append(self.last.exists()) or tell(self, *told))
     train.main(["--epochs", "3", "--output", str(tmp_path)])
 
     assert "no checkpoint: [Errno 28] No space left on device. The one before is whole" in capsys.readouterr().err
@@ -274,7 +276,7 @@ def test_a_run_is_not_overwritten_by_another(tmp_path, few):
         (["--model", "resnet18"], "a checkpoint of digits_cnn for resnet18"),
         (["--batch-size", "16"], "epochs of 1 update for epochs of 4"),
         (["--model-ema-decay", "0.9"], "one without state_dict_ema"),
-        (["--num-classes", "3"], r"head.fc.weight of shape \(10, 64\)"),
+        (["--num-classes", "12"], r"head.fc.weight of shape \(10, 64\)"),
     ],
 )
 def test_a_checkpoint_of_another_run_is_refused(tmp_path, few, flags, said):
@@ -345,3 +347,117 @@ def test_the_program_runs_by_itself_and_on_ranks(tmp_path):
 
     losses = [jt.load(tmp_path / f"{k}" / "last.npz")["place"]["rows"][0]["train_loss"] for k in range(2)]
     np.testing.assert_allclose(*losses, rtol=1e-4)
+
+
+# ---------------------------------------------------------------------------------- what cannot go on, or cannot begin
+
+
+def breaking(monkeypatch, at, value=math.nan):
+    """From update `at` (epoch, update) on losses are no numbers."""
+    made = step.Step.__call__
+
+    def broken(self, *batches):
+        loss, place = made(self, *batches), (run_of[0].epoch, run_of[0].update)
+        return value if place >= at else loss
+
+    run_of, train_all = [], Run.train_all
+    monkeypatch.setattr(Run, "train_all", lambda self: run_of.append(self) or train_all(self))
+    monkeypatch.setattr(step.Step, "__call__", broken)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_loss_that_is_no_number_ends_a_training_and_spoils_nothing(tmp_path, few, monkeypatch, value):
+    flags = ["--batch-size", "16", "--checkpoint-every", "1", "--output", str(tmp_path)]
+    train.main(["--epochs", "2", *flags])
+    before = {name: (tmp_path / name).read_bytes() for name in ("best.npz", "last.npz", "history.csv")}
+    breaking(monkeypatch, (2, 0), value)
+
+    with pytest.raises(DivergedError) as error:
+        train.main(["--resume", str(tmp_path / "last.npz"), "--epochs", "3"])
+
+    said = f"found {value} at update 1 of 4 in epoch 3. Try: --lr 0.0003, --clip-grad 1 or a longer --warmup-epochs"
+    assert said in str(error.value) and f"--resume {tmp_path / 'last.npz'}" in str(error.value)
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
+
+
+@pytest.mark.parametrize("more", [(), ("--clip-grad", "1e9"), ("--compile",), ("--amp", "bfloat16")])
+def test_weights_that_blow_up_are_never_written(tmp_path, few, more):
+    """The first losses are finite still, and the weights behind them are not."""
+    flags = ["--epochs", "2", "--batch-size", "16", "--opt", "momentum", "--lr", "1e20", "--warmup-epochs", "0", *more]
+
+    with pytest.raises(DivergedError, match="in epoch 1"):
+        train.main([*flags, "--checkpoint-every", "1", "--output", str(tmp_path)])
+
+    for kept in tmp_path.glob("*.npz"):
+        assert all(np.isfinite(v.numpy()).all() for v in jt.load(kept)["state_dict"].values() if v.dtype.is_float)
+    assert not (tmp_path / "best.npz").exists()
+
+
+def test_a_network_that_is_nan_on_what_was_held_out_is_no_best_one(tmp_path, few, monkeypatch):
+    monkeypatch.setattr("jt_edu.zoo.training.run.measured", lambda *_: SimpleNamespace(loss=math.nan, top1=100.0))
+
+    with pytest.raises(DivergedError, match="nan for the images held out, after epoch 1"):
+        train.main(["--epochs", "2", "--output", str(tmp_path)])
+
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["config.yaml"]
+
+
+def test_all_ranks_end_when_a_training_diverges(tmp_path, few):
+    flags = ["--epochs", "2", "--batch-size", "16", "--lr", "1e20", "--opt", "momentum", "--warmup-epochs", "0"]
+
+    with pytest.raises(jt.JtError, match="a training has losses that are finite numbers"):
+        jt.simulate(2)(lambda: train.main([*flags, "--output", str(tmp_path)]))
+
+
+def test_the_program_says_that_it_diverged_and_ends_with_a_code(tmp_path):
+    command = [sys.executable, "-m", "jt_edu.zoo.train", "--lr", "1e30", "--opt", "sgd", "--warmup-epochs", "0"]
+    ended = subprocess.run([*command, "--output", tmp_path], check=False, capture_output=True, text=True)
+
+    assert ended.returncode == 2
+    assert "DivergedError: a training has losses that are finite numbers; found nan at update" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "ranks", "said"),
+    [
+        (["--mixup", "0.2", "--batch-size", "15"], 1, "found batches of 15. Try: --batch-size 14 or 16"),
+        (["--cutmix", "1", "--batch-size", "1"], 1, "found batches of 1. Try: --batch-size 2"),
+        (["--mixup", "0.2", "--batch-size", "16"], 3, "found batches of 16 for 3 ranks. Try: --batch-size 12 or 18"),
+        (["--mixup", "0.2", "--batch-size", "80"], 3, "found batches of 80 for 3 ranks"),
+    ],
+)
+def test_batches_with_an_image_that_has_no_partner_are_refused_before_images_are_read(
+    tmp_path, few, monkeypatch, flags, ranks, said
+):
+    monkeypatch.setattr("jt_edu.zoo.training.run.named", lambda *_: pytest.fail("images were read"))
+
+    with pytest.raises(jt.JtError, match=re.escape(said)):
+        jt.simulate(ranks)(lambda: train.main([*flags, "--output", str(tmp_path)]))
+
+
+def test_fewer_images_than_a_batch_have_partners_or_are_refused(tmp_path, few, monkeypatch):
+    monkeypatch.setattr(parts, "network", lambda *_: pytest.fail("a network was made"))
+    monkeypatch.setattr("jt_edu.zoo.training.run.count_examples", lambda _: 63)
+
+    with pytest.raises(ArgumentError, match="mixup gives each image of a batch a partner; found batches of 63"):
+        train.main(["--mixup", "0.2", "--batch-size", "64", "--output", str(tmp_path)])
+
+
+def test_fewer_scores_than_classes_are_refused_before_a_network_is_made(tmp_path, few, monkeypatch):
+    monkeypatch.setattr(parts, "create_model", lambda *_, **__: pytest.fail("a network was made"))
+
+    for main in (train.main, validate.main):
+        with pytest.raises(ArgumentError, match=r"each of 10 classes; found --num-classes 9\. Try: --num-classes 10"):
+            main(["--num-classes", "9"])
+
+
+def test_a_validation_takes_one_image_at_a_time_after_a_training_with_mixup(tmp_path):
+    train.main(["--epochs", "1", "--mixup", "0.2", "--batch-size", "512", "--output", str(tmp_path)])
+
+    assert validate.main(["--checkpoint", str(tmp_path / "last.npz"), "--batch-size", "45"]).images == 360
+
+
+def test_curves_count_epochs(tmp_path, few):
+    picture = train.main(["--epochs", "2", "--output", str(tmp_path)])._repr_html_()
+
+    assert ">epoch<" in picture and ">step<" not in picture

@@ -8,8 +8,8 @@ from jt_edu import optim
 from jt_edu.base.errors import ArgumentError
 from jt_edu.capture.compiled_step import CompiledStep
 from jt_edu.zoo import train
-from jt_edu.zoo.training import data, parts, source
-from jt_edu.zoo.training.config import FLAGS, configured
+from jt_edu.zoo.training import feed, parts, source
+from jt_edu.zoo.training.config import SETTINGS, configured
 from jt_edu.zoo.training.run import Run
 
 STEP = ("--sched", "step", "--warmup-epochs", "0", "--decay-epochs", "1")
@@ -66,11 +66,12 @@ def test_the_same_flags_give_the_same_outcome(here):
 
 
 def test_every_flag_has_a_test():
-    assert {flag.removeprefix("no-") for flag in OTHERS} | ELSEWHERE.keys() == FLAGS.keys()
+    flags = {flag for _, flag, _ in SETTINGS.values()}
+    assert {flag.removeprefix("no-") for flag in OTHERS} | ELSEWHERE.keys() == flags
 
 
 def test_a_compiled_step_learns_the_same(here):
-    assert isinstance(Run(configured(["--compile", "--output", "c"])).step, CompiledStep)
+    assert isinstance(Run(configured(["--compile", "--output", "c"])).step.taken, CompiledStep)
 
     np.testing.assert_allclose(outcome("--compile")[0], outcome()[0], rtol=1e-4)
 
@@ -79,10 +80,10 @@ def test_workers_make_the_same_batches(here):
     flags = ["--hflip", "0.5", "--output", "a"]
     run, alone = (Run(configured([*flags, "--workers", workers])) for workers in "10")
 
-    assert run.train.loader.num_workers == 1
+    assert run.train.num_workers == 1
     for (x, _), (y, _) in zip(run.train.epoch(3), alone.train.epoch(3), strict=True):
         np.testing.assert_array_equal(x.numpy(), y.numpy())
-    run.train.loader.terminate()
+    run.train.terminate()
 
 
 def test_drop_path_reaches_the_network():
@@ -113,7 +114,7 @@ def test_images_come_from_folders(tmp_path, rng, inside):
 
     found = source.named(cfg.DATA.DATASET, cfg.DATA.DATA_PATH)
     net = parts.network(cfg, found)
-    (x, y), *_ = data.feeds(cfg, found, net)[0].epoch(0)
+    (x, y), *_ = feed.feeds(cfg, found, net)[0].epoch(0)
 
     assert (
         list(found.classes)

@@ -8,6 +8,8 @@ from jt_edu import nn, zoo
 from jt_edu.base.errors import ArgumentError
 from jt_edu.zoo import swin_transformer
 from jt_edu.zoo.swin_transformer import WindowAttention
+from jt_edu.zoo.training import parts
+from jt_edu.zoo.training.config import configured
 from tests.models.things import far_apart, image, loaded, scores, tensors
 
 MODEL = 1e-4  # of the largest score
@@ -345,3 +347,17 @@ def test_half_a_network_answers_with_halves():
 
     assert net.half()(jt.array(image(1, 3, 32, 32)).cast("float16")).dtype == "float16"
     assert isinstance(net.get_classifier(), nn.Linear)
+
+
+@pytest.mark.parametrize("name", [VIT, SWIN, MIXER])
+def test_places_and_tokens_of_no_patch_do_not_decay_as_in_timm(torch, timm, name):
+    net, theirs, _ = pair(torch, timm, name)
+    names = {n for n, _ in net.named_parameters()}
+    wanted = names & set(getattr(theirs, "no_weight_decay", set)())
+
+    light = parts.optimizer(configured(["--weight-decay", "0.5"]), net).param_groups[1]
+
+    assert net.no_weight_decay() == wanted
+    assert light["weight_decay"] == 0
+    shapes = [p.shape for n, p in net.named_parameters() if p.ndim == 1 or n in wanted]
+    assert [p.shape for p in light["params"]] == shapes

@@ -36,6 +36,7 @@ from jt_edu.data.transform.resample import (
     padded,
     pair,
     random_box,
+    random_hole,
     resized,
 )
 from jt_edu.ops.arguments import yes_or_no
@@ -324,17 +325,12 @@ class RandomErasing(Transform):
     def change(self, planes: Any) -> Any:
         """Planes with a hole."""
         h, w = planes.shape[-2:]
-        if uniform(0, 1) >= self.p:
-            return planes
-        for _ in range(TRIES):
-            rows, columns = random_box(h * w, self.scale, self.ratio)
-            if 0 < rows < h and 0 < columns < w:
-                return self._erased(planes, below(h - rows + 1), below(w - columns + 1), rows, columns)
-        return planes
+        box = random_hole((h, w), h * w, self.scale, self.ratio) if uniform(0, 1) < self.p else None
+        return planes if box is None else self._erased(planes, box)
 
-    def _erased(self, planes: Any, top: int, left: int, rows: int, columns: int) -> Any:
+    def _erased(self, planes: Any, box: tuple[slice, slice]) -> Any:
         hole = np.zeros(planes.shape[-2:], bool)
-        hole[top : top + rows, left : left + columns] = True
+        hole[box] = True
         if not isinstance(self.value, str):
             return twin(planes).where(hole, filler(self.value, planes), planes)
         noise = np.random.standard_normal(planes.shape)  # noqa: NPY002 - seeded by jt.set_global_seed

@@ -14,10 +14,11 @@ import numpy as np
 
 from jt_edu.base.allocator import no_room
 from jt_edu.base.errors import ArgumentError, ShapeError
-from jt_edu.data.transform.base import filler, floats, settled, twin, uniform
+from jt_edu.data.transform.base import below, filler, floats, settled, twin, uniform
 from jt_edu.ops.arguments import choice, number, whole
 from jt_edu.variable.var import Var
 
+TRIES = 10  # how often a box is drawn that does not fit
 MODES = ("constant", "edge", "reflect", "symmetric")
 
 
@@ -46,6 +47,8 @@ def resized(planes: Any, size: tuple[int, int], interpolation: str, antialias: b
     check_not_empty("what is resized is", planes)
     if 0 in size:
         raise ShapeError("an image has at least one pixel, before and after", f"{h} by {w} to {size[0]} by {size[1]}")
+    if (h, w) == tuple(size):
+        return planes
     _check_room(planes, size)
     if interpolation == "nearest":
         return read(planes, _nearest(h, size[0]), _nearest(w, size[1]))
@@ -120,6 +123,16 @@ def random_box(area: float, scale: tuple[float, float], ratio: tuple[float, floa
     part = area * uniform(*scale)
     shape = math.exp(uniform(math.log(ratio[0]), math.log(ratio[1])))
     return round(math.sqrt(part * shape)), round(math.sqrt(part / shape))
+
+
+def random_hole(size: tuple[int, int], area: float, scale: Any, ratio: Any) -> tuple[slice, slice] | None:
+    """Rows and columns of a random box that is smaller than an image of this size; None, if ten in a row are not."""
+    for _ in range(TRIES):
+        sides = random_box(area, scale, ratio)
+        if all(0 < side < whole for side, whole in zip(sides, size, strict=True)):
+            top, left = (below(whole - side + 1) for side, whole in zip(sides, size, strict=True))
+            return slice(top, top + sides[0]), slice(left, left + sides[1])
+    return None
 
 
 def check_not_empty(asked: str, planes: Any) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError
-from jt_edu.data.transform.auto_augment import Augment
+from jt_edu.data.transform.auto_augment import BLENDS, Augment
 from jt_edu.data.transform.base import below, drawn, filler, uniform
 from jt_edu.data.transform.operators import operate
 from jt_edu.data.transform.policies import policy_of
@@ -30,93 +30,75 @@ from jt_edu.ops.arguments import number, whole, yes_or_no
 
 __all__ = ["augment_and_mix_transform", "auto_augment_transform", "rand_augment_transform"]
 
-Level = Callable[[float, "Look"], float]  # a part from 0 to 1 of what is usual -> what the operator is given
-Ops = list["Op"]
+Level = Callable[[float, "Look", tuple[int, ...]], float]  # a part of what is usual, an image -> what an operator takes
 GREY = (128, 128, 128)
-HPARAMS = ("translate_const", "translate_pct", "img_mean", "interpolation", "magnitude_std", "magnitude_max")
+HPARAMS: dict[str, Any] = {
+    "translate_const": 250, "translate_pct": 0.45, "img_mean": GREY, "interpolation": ("bilinear", "bicubic"),
+    "magnitude_std": 0, "magnitude_max": 10,
+}  # fmt: skip
 
 
 class Look:
     """How operators of an image are scaled, and how those that move it read it."""
 
     def __init__(self, who: str, hparams: Mapping[str, Any] | None, **said: Any) -> None:
-        given = {**said, **(hparams or {})}
-        for wrong in given.keys() - {*HPARAMS}:
+        given = {**HPARAMS, **said, **(hparams or {})}
+        for wrong in given.keys() - HPARAMS.keys():
             raise ArgumentError(f"{who} takes hparams with the names " + ", ".join(HPARAMS), repr(wrong))
-        ways = given.get("interpolation", ("bilinear", "bicubic"))
+        ways, self.fill = given["interpolation"], given["img_mean"]
         self.ways = [interpolation_of(who, way, "bicubic") for way in ((ways,) if isinstance(ways, str) else ways)]
-        self.fill = given.get("img_mean", GREY)
         filler(self.fill, np.zeros((np.size(self.fill), 1, 1), np.uint8))
-        self.translate_const = number(who, "translate_const", given.get("translate_const", 250), 0, finite=True)
-        self.translate_pct = number(who, "translate_pct", given.get("translate_pct", 0.45), 0, finite=True)
-        self.std = number(who, "magnitude_std", given.get("magnitude_std", 0), 0)
-        self.most = number(who, "magnitude_max", given.get("magnitude_max", 10), 0, above=True)
-        self.shape: tuple[int, ...] = (1, 1)  # of the image in hand
+        self.translate_const = number(who, "translate_const", given["translate_const"], 0, finite=True)
+        self.translate_pct = number(who, "translate_pct", given["translate_pct"], 0, finite=True)
+        self.std = number(who, "magnitude_std", given["magnitude_std"], 0)
+        self.most = number(who, "magnitude_max", given["magnitude_max"], 0, above=True)
 
 
 def _sign() -> int:
     return 1 - 2 * below(2)
 
 
-def _posterize(part: float, _: Look) -> float:
-    return int(part * 4)
-
-
-def _solarize(part: float, _: Look) -> float:
-    return min(256, int(part * 256))
-
-
-def _blend(part: float, _: Look) -> float:
-    return part * 1.8 + 0.1
-
-
-def _farther_blend(part: float, _: Look) -> float:
-    return max(0.1, 1 + _sign() * part * 0.9)
-
-
-def _shear(part: float, _: Look) -> float:
-    return _sign() * part * 0.3
-
-
 LEVELS: dict[str, Level] = {
-    **dict.fromkeys(("Color", "Contrast", "Brightness", "Sharpness"), _blend),
-    **dict.fromkeys((f"{n}Increasing" for n in ("Color", "Contrast", "Brightness", "Sharpness")), _farther_blend),
-    **dict.fromkeys(("ShearX", "ShearY"), _shear),
-    **dict.fromkeys(("TranslateX", "TranslateY"), lambda part, look: _sign() * part * look.translate_const),
-    "TranslateXRel": lambda part, look: _sign() * part * look.translate_pct * look.shape[-1],
-    "TranslateYRel": lambda part, look: _sign() * part * look.translate_pct * look.shape[-2],
-    "Rotate": lambda part, _: _sign() * part * 30,
-    "Posterize": _posterize,
-    "PosterizeIncreasing": lambda part, look: 4 - _posterize(part, look),
-    "PosterizeOriginal": lambda part, look: 4 + _posterize(part, look),
-    "Solarize": _solarize,
-    "SolarizeIncreasing": lambda part, look: 256 - _solarize(part, look),
-    "SolarizeAdd": lambda part, _: min(128, int(part * 110)),
-    "Desaturate": lambda part, _: 0.5 - min(0.5, part * 0.5),
-    "GaussianBlur": lambda part, _: min(2.0, 0.1 + part * 1.9),
-    "GaussianBlurRand": lambda part, _: uniform(0.1, 2 * min(1.0, part)),
+    **dict.fromkeys(BLENDS, lambda part, *_: part * 1.8 + 0.1),
+    **dict.fromkeys((f"{name}Increasing" for name in BLENDS), lambda part, *_: max(0.1, 1 + _sign() * part * 0.9)),
+    **dict.fromkeys(("ShearX", "ShearY"), lambda part, *_: _sign() * part * 0.3),
+    **dict.fromkeys(("TranslateX", "TranslateY"), lambda part, look, _: _sign() * part * look.translate_const),
+    "TranslateXRel": lambda part, look, shape: _sign() * part * look.translate_pct * shape[-1],
+    "TranslateYRel": lambda part, look, shape: _sign() * part * look.translate_pct * shape[-2],
+    "Rotate": lambda part, *_: _sign() * part * 30,
+    "Posterize": lambda part, *_: int(part * 4),
+    "PosterizeIncreasing": lambda part, *_: 4 - int(part * 4),
+    "PosterizeOriginal": lambda part, *_: 4 + int(part * 4),
+    "Solarize": lambda part, *_: min(256, int(part * 256)),
+    "SolarizeIncreasing": lambda part, *_: 256 - min(256, int(part * 256)),
+    "SolarizeAdd": lambda part, *_: min(128, int(part * 110)),
+    "Desaturate": lambda part, *_: 0.5 - min(0.5, part * 0.5),
+    "GaussianBlur": lambda part, *_: min(2.0, 0.1 + part * 1.9),
+    "GaussianBlurRand": lambda part, *_: uniform(0.1, 2 * min(1.0, part)),
 }
 PLAIN = ("AutoContrast", "Equalize", "Invert")
 CALLED = {"Desaturate": "Color"}  # an operator under another name
 SUFFIXES = re.compile("(?<=.)(Increasing|Original|Rand|Rel)$")
 
-MOVING = ("ShearX", "ShearY", "TranslateXRel", "TranslateYRel")
 RAND = (*PLAIN, "Rotate", "Posterize", "Solarize", "SolarizeAdd", "Color", "Contrast", "Brightness", "Sharpness",
-        *MOVING)  # fmt: skip
-GROWING = (*PLAIN, "Rotate", "PosterizeIncreasing", "SolarizeIncreasing", "SolarizeAdd", "ColorIncreasing",
-           "ContrastIncreasing", "BrightnessIncreasing", "SharpnessIncreasing", *MOVING)  # fmt: skip
+        "ShearX", "ShearY", "TranslateXRel", "TranslateYRel")  # fmt: skip
+GROWING = tuple(f"{name}Increasing" if f"{name}Increasing" in LEVELS else name for name in RAND)
 MIXING = tuple(name for name in GROWING if name not in ("Invert", "SolarizeAdd"))
-WEIGHTS = {  # sets that "t" names: operator -> how likely beside the others
-    "3a": {"SolarizeIncreasing": 1.0, "Desaturate": 1.0, "GaussianBlur": 1.0},
-    "3aw": {"SolarizeIncreasing": 6.0, "Desaturate": 6.0, "GaussianBlur": 6.0, "Rotate": 3.0, "ShearX": 2.0,
-            "ShearY": 2.0, "PosterizeIncreasing": 1.0, "AutoContrast": 1.0, "ColorIncreasing": 1.0,
-            "SharpnessIncreasing": 1.0, "ContrastIncreasing": 1.0, "BrightnessIncreasing": 1.0, "Equalize": 1.0,
-            "Invert": 1.0},
-    "weights": {"Rotate": 3.0, "ShearX": 2.0, "ShearY": 2.0, "TranslateXRel": 1.0, "TranslateYRel": 1.0,
-                "ColorIncreasing": 0.25, "SharpnessIncreasing": 0.25, "AutoContrast": 0.25,
-                "SolarizeIncreasing": 0.05, "SolarizeAdd": 0.05, "ContrastIncreasing": 0.05,
-                "BrightnessIncreasing": 0.05, "Equalize": 0.05, "PosterizeIncreasing": 0.05, "Invert": 0.05},
+LIKELY = {  # sets that "t" names: how likely operators are beside the others
+    "3a": {1.0: "SolarizeIncreasing Desaturate GaussianBlur"},
+    "3aw": {
+        6.0: "SolarizeIncreasing Desaturate GaussianBlur", 3.0: "Rotate", 2.0: "ShearX ShearY",
+        1.0: "PosterizeIncreasing AutoContrast ColorIncreasing SharpnessIncreasing ContrastIncreasing "
+             "BrightnessIncreasing Equalize Invert",
+    },
+    "weights": {
+        3.0: "Rotate", 2.0: "ShearX ShearY", 1.0: "TranslateXRel TranslateYRel",
+        0.25: "ColorIncreasing SharpnessIncreasing AutoContrast",
+        0.05: "SolarizeIncreasing SolarizeAdd ContrastIncreasing BrightnessIncreasing Equalize PosterizeIncreasing "
+              "Invert",
+    },
 }  # fmt: skip
+WEIGHTS = {name: {op: likely for likely, ops in some.items() for op in ops.split()} for name, some in LIKELY.items()}
 
 
 class Op:
@@ -130,8 +112,7 @@ class Op:
         if uniform(0, 1) >= self.prob:
             return planes
         look, level = self.look, LEVELS.get(self.name)
-        look.shape = planes.shape
-        value = 0.0 if level is None else level(self._drawn() / 10, look)
+        value = 0.0 if level is None else level(self._drawn() / 10, look, planes.shape)
         name = CALLED.get(self.name) or SUFFIXES.sub("", self.name)
         if name.startswith("Translate"):  # timm's way round
             value = -value
@@ -150,10 +131,43 @@ class Op:
 
 
 class RandAugment(Augment):
-    """So many of the operators; with weights, no one twice."""
+    """RandAugment as a string says it: "rand-m9-n2-p0.5-mstd0.5-inc1".
 
-    def __init__(self, ops: Ops, num_layers: int, choice_weights: Any = None) -> None:
-        self.ops, self.num_layers, self.choice_weights = ops, num_layers, choice_weights
+    Args:
+        config_str: "rand", and any of: m, magnitude in tenths (10); n, how many operators (2); p, the likelihood of
+            each (0.5); mstd, deviation of the magnitude, beyond 100 evenly from 0 to m; mmax, the largest magnitude
+            (10); inc1, operators that grow with the magnitude; tweights, t3a, t3aw: another set of operators.
+        hparams: translate_const (pixels), translate_pct (part of a side), img_mean (the colour beyond the rim),
+            interpolation ("bilinear", "bicubic", "nearest", or several to draw from), magnitude_std, magnitude_max;
+            they win over the string.
+        transforms: names of operators, or name -> weight, or the name of a set.
+
+    Call: pixels (h, w, c) or planes (..., c, h, w) -> the same shape.
+
+    Raises:
+        ArgumentError: a part of the string, a name or a number makes no sense.
+
+    Example:
+        >>> rand_augment_transform("rand-m9-mstd0.5-inc1")(np.zeros((4, 5, 3), np.uint8)).shape
+        (4, 5, 3)
+
+    Source: Cubuk et al. 2019 (arXiv:1909.13719).
+    """
+
+    def __init__(self, config_str: str, hparams: Mapping[str, Any] | None = None, transforms: Any = None) -> None:
+        who = "rand_augment_transform"
+        said = _read(who, config_str, "rand", {"m": 10, "n": 2, "p": 0.5, "mstd": 0, "mmax": 10, "inc": 0, "t": None})
+        std = math.inf if said["mstd"] > 100 else said["mstd"]
+        look = Look(who, hparams, magnitude_std=std, magnitude_max=said["mmax"])
+        named = said["t"] if transforms is None else transforms
+        names = _set(who, named, yes_or_no(who, "inc", said["inc"]))
+        prob, layers, weights = number(who, "p", said["p"], 0, 1), whole(who, "n", said["n"], 0), None
+        if isinstance(names, Mapping):
+            weights = np.array([number(who, "each weight", w, 0, finite=True) for w in names.values()])
+            layers = whole(who, "n (operators with weights are not drawn twice)", layers, 0, int((weights > 0).sum()))
+            weights = weights / (weights.sum() or 1)
+        self.ops = [Op(name, prob, said["m"], look) for name in names]
+        self.num_layers, self.choice_weights = layers, weights
 
     def augmented(self, planes: Any) -> Any:
         """Planes of bytes after the operators that were drawn."""
@@ -164,10 +178,33 @@ class RandAugment(Augment):
 
 
 class AutoAugment(Augment):
-    """All operators of one line of a policy."""
+    """A policy that a search has found, as a string says it: "v0", "original-mstd0.5".
 
-    def __init__(self, policy: list[Ops]) -> None:
-        self.policy = policy
+    Args:
+        config_str: "v0", "original", "v0r", "originalr" or "3a", and mstd, the deviation of the magnitude.
+        hparams: as for `rand_augment_transform`.
+
+    Call: pixels (h, w, c) or planes (..., c, h, w) -> the same shape.
+
+    Raises:
+        ArgumentError: there is no such policy, or a part of the string makes no sense.
+
+    Example:
+        >>> auto_augment_transform("3a").policy
+        [[Solarize(p=1, m=5)], [Desaturate(p=1, m=10)], [GaussianBlurRand(p=1, m=10)]]
+
+    Source: Cubuk et al. 2018 (arXiv:1805.09501).
+    """
+
+    def __init__(self, config_str: str, hparams: Mapping[str, Any] | None = None) -> None:
+        who, name = "auto_augment_transform", str(config_str).split("-")[0]
+        if name not in POLICIES:
+            raise ArgumentError(f"{who} takes a policy: " + ", ".join(POLICIES), repr(config_str), "'original-mstd0.5'")
+        said = _read(who, config_str, name, {"mstd": 0})
+        look = Look(who, hparams, magnitude_std=said["mstd"])
+        policy, posterize = POLICIES[name]
+        lines = THREE if policy == "3a" else policy_of(policy)
+        self.policy = [[Op(posterize if n == "Posterize" else n, p, m, look) for n, p, m in line] for line in lines]
 
     def augmented(self, planes: Any) -> Any:
         """Planes of bytes after one line."""
@@ -176,11 +213,42 @@ class AutoAugment(Augment):
         return planes
 
 
-class AugMixAugment(Augment):
-    """The image, mixed with several chains of operators: (1 - m) image + m (sum of weight * chain(image))."""
+THREE = [[("Solarize", 1.0, 5.0)], [("Desaturate", 1.0, 10.0)], [("GaussianBlurRand", 1.0, 10.0)]]
+POLICIES = {  # name -> whose lines, and what becomes of Posterize in them
+    "v0": ("v0", "Posterize"), "v0r": ("v0", "PosterizeIncreasing"), "original": ("imagenet", "PosterizeOriginal"),
+    "originalr": ("imagenet", "PosterizeIncreasing"), "3a": ("3a", "Posterize"),
+}  # fmt: skip
 
-    def __init__(self, ops: Ops, alpha: float, width: int, depth: int) -> None:
-        self.ops, self.alpha, self.width, self.depth = ops, alpha, width, depth
+
+class AugMixAugment(Augment):
+    """AugMix as a string says it: "augmix-m5-w4-d2".
+
+        (1 - m) image + m (sum of w[k] chain k (image)),    m from Beta(a, a), w from Dirichlet(a, ..., a)
+
+    Args:
+        config_str: "augmix", and any of: m, magnitude in tenths (3); w, how many chains (3); d, how many operators
+            each has (from 1 to 3, drawn); a (1); mstd, deviation of the magnitude, by default evenly from 0 to m.
+        hparams: as for `rand_augment_transform`.
+
+    Call: pixels (h, w, c) or planes (..., c, h, w) -> the same shape.
+
+    Raises:
+        ArgumentError: a part of the string makes no sense.
+
+    Example:
+        >>> augment_and_mix_transform("augmix-m5-w4-d2")(np.zeros((4, 5, 3), np.uint8)).shape
+        (4, 5, 3)
+
+    Source: Hendrycks et al. 2019 (arXiv:1912.02781).
+    """
+
+    def __init__(self, config_str: str, hparams: Mapping[str, Any] | None = None) -> None:
+        who = "augment_and_mix_transform"
+        said = _read(who, config_str, "augmix", {"m": 3, "w": 3, "d": -1, "a": 1.0, "mstd": math.inf})
+        look = Look(who, hparams, magnitude_std=said["mstd"])
+        self.alpha = number(who, "a", said["a"], 0, above=True, finite=True)
+        self.ops = [Op(name, 1.0, said["m"], look) for name in MIXING]
+        self.width, self.depth = whole(who, "w", said["w"], 1), whole(who, "d", said["d"], -1)
 
     def augmented(self, planes: Any) -> Any:
         """Planes of bytes, mixed."""
@@ -194,110 +262,8 @@ class AugMixAugment(Augment):
         return np.rint((1 - most) * planes + most * mixed).clip(0, 255).astype(np.uint8)
 
 
-def rand_augment_transform(
-    config_str: str, hparams: Mapping[str, Any] | None = None, transforms: Any = None
-) -> RandAugment:
-    """RandAugment as a string says it: "rand-m9-n2-p0.5-mstd0.5-inc1".
-
-    Args:
-        config_str: "rand", and any of: m, magnitude in tenths (10); n, how many operators (2); p, the likelihood of
-            each (0.5); mstd, deviation of the magnitude, beyond 100 evenly from 0 to m; mmax, the largest magnitude
-            (10); inc1, operators that grow with the magnitude; tweights, t3a, t3aw: another set of operators.
-        hparams: translate_const (pixels), translate_pct (part of a side), img_mean (the colour beyond the rim),
-            interpolation ("bilinear", "bicubic", "nearest", or several to draw from), magnitude_std, magnitude_max;
-            they win over the string.
-        transforms: names of operators, or name -> weight, or the name of a set.
-
-    Returns:
-        A transform of pixels (h, w, c) or planes (..., c, h, w).
-
-    Raises:
-        ArgumentError: a part of the string, a name or a number makes no sense.
-
-    Example:
-        >>> rand_augment_transform("rand-m9-mstd0.5-inc1")(np.zeros((4, 5, 3), np.uint8)).shape
-        (4, 5, 3)
-
-    Source: Cubuk et al. 2019 (arXiv:1909.13719).
-    """
-    who = "rand_augment_transform"
-    said = _read(who, config_str, "rand", {"m": 10, "n": 2, "p": 0.5, "mstd": 0, "mmax": 10, "inc": 0, "t": None})
-    std = math.inf if said["mstd"] > 100 else said["mstd"]
-    look = Look(who, hparams, magnitude_std=std, magnitude_max=said["mmax"])
-    named = said["t"] if transforms is None else transforms
-    names = _set(who, named, yes_or_no(who, "inc", said["inc"]))
-    prob, layers, weights = number(who, "p", said["p"], 0, 1), whole(who, "n", said["n"], 0), None
-    if isinstance(names, Mapping):
-        weights = np.array([number(who, "each weight", w, 0, finite=True) for w in names.values()])
-        layers = whole(who, "n (operators with weights are not drawn twice)", layers, 0, int((weights > 0).sum()))
-        weights = weights / (weights.sum() or 1)
-    return RandAugment([Op(name, prob, said["m"], look) for name in names], layers, weights)
-
-
-def auto_augment_transform(config_str: str, hparams: Mapping[str, Any] | None = None) -> AutoAugment:
-    """A policy that a search has found, as a string says it: "v0", "original-mstd0.5".
-
-    Args:
-        config_str: "v0", "original", "v0r", "originalr" or "3a", and mstd, the deviation of the magnitude.
-        hparams: as for `rand_augment_transform`.
-
-    Returns:
-        A transform of pixels (h, w, c) or planes (..., c, h, w).
-
-    Raises:
-        ArgumentError: there is no such policy, or a part of the string makes no sense.
-
-    Example:
-        >>> auto_augment_transform("3a").policy
-        [[Solarize(p=1, m=5)], [Desaturate(p=1, m=10)], [GaussianBlurRand(p=1, m=10)]]
-
-    Source: Cubuk et al. 2018 (arXiv:1805.09501).
-    """
-    who, name = "auto_augment_transform", str(config_str).split("-")[0]
-    if name not in POLICIES:
-        raise ArgumentError(f"{who} takes a policy: " + ", ".join(POLICIES), repr(config_str), "'original-mstd0.5'")
-    said = _read(who, config_str, name, {"mstd": 0})
-    look = Look(who, hparams, magnitude_std=said["mstd"])
-    policy, posterize = POLICIES[name]
-    lines = THREE if policy == "3a" else policy_of(policy)
-    return AutoAugment([[Op(posterize if n == "Posterize" else n, p, m, look) for n, p, m in line] for line in lines])
-
-
-THREE = [[("Solarize", 1.0, 5.0)], [("Desaturate", 1.0, 10.0)], [("GaussianBlurRand", 1.0, 10.0)]]
-POLICIES = {  # name -> whose lines, and what becomes of Posterize in them
-    "v0": ("v0", "Posterize"), "v0r": ("v0", "PosterizeIncreasing"), "original": ("imagenet", "PosterizeOriginal"),
-    "originalr": ("imagenet", "PosterizeIncreasing"), "3a": ("3a", "Posterize"),
-}  # fmt: skip
-
-
-def augment_and_mix_transform(config_str: str, hparams: Mapping[str, Any] | None = None) -> AugMixAugment:
-    """AugMix as a string says it: "augmix-m5-w4-d2".
-
-        (1 - m) image + m (sum of w[k] chain k (image)),    m from Beta(a, a), w from Dirichlet(a, ..., a)
-
-    Args:
-        config_str: "augmix", and any of: m, magnitude in tenths (3); w, how many chains (3); d, how many operators
-            each has (from 1 to 3, drawn); a (1); mstd, deviation of the magnitude, by default evenly from 0 to m.
-        hparams: as for `rand_augment_transform`.
-
-    Returns:
-        A transform of pixels (h, w, c) or planes (..., c, h, w).
-
-    Raises:
-        ArgumentError: a part of the string makes no sense.
-
-    Example:
-        >>> augment_and_mix_transform("augmix-m5-w4-d2")(np.zeros((4, 5, 3), np.uint8)).shape
-        (4, 5, 3)
-
-    Source: Hendrycks et al. 2019 (arXiv:1912.02781).
-    """
-    who = "augment_and_mix_transform"
-    said = _read(who, config_str, "augmix", {"m": 3, "w": 3, "d": -1, "a": 1.0, "mstd": math.inf})
-    look = Look(who, hparams, magnitude_std=said["mstd"])
-    alpha = number(who, "a", said["a"], 0, above=True, finite=True)
-    ops = [Op(name, 1.0, said["m"], look) for name in MIXING]
-    return AugMixAugment(ops, alpha, whole(who, "w", said["w"], 1), whole(who, "d", said["d"], -1))
+rand_augment_transform, auto_augment_transform = RandAugment, AutoAugment  # timm's names
+augment_and_mix_transform = AugMixAugment
 
 
 def _read(who: str, config_str: Any, first: str, said: dict[str, Any]) -> dict[str, Any]:

@@ -108,7 +108,8 @@ class Mixup:
 
     Raises:
         ArgumentError: an argument makes no sense, or neither method is there.
-        ShapeError: the batch is odd, so that one image has no partner; or there is not one label for each image.
+        ShapeError: x has not four axes; the batch is odd, so that one image has no partner; or there is not one label
+            for each image.
 
     Example:
         >>> x, y = Mixup(num_classes=3, label_smoothing=0.0)(np.ones((2, 1, 4, 4), np.float32), np.array([0, 2]))
@@ -142,6 +143,8 @@ class Mixup:
 
     def __call__(self, x: Any, target: Any) -> tuple[Any, Any]:
         """Mixed images, and labels to go with them."""
+        if len(x.shape) != 4:
+            raise ShapeError(f"{type(self).__name__} takes images (n, c, h, w)", f"shape {tuple(x.shape)}")
         n = len(x)
         if n % 2:
             raise ShapeError(f"{type(self).__name__} gives each image a partner: a batch is even", f"{n} images")

@@ -8,12 +8,11 @@ import numpy as np
 
 from jt_edu.base.errors import ShapeError
 from jt_edu.data.transform.base import Transform, below, chance, drawn, twin, uniform
-from jt_edu.data.transform.resample import limits, random_box
+from jt_edu.data.transform.resample import limits, random_hole
 from jt_edu.ops.arguments import choice, number, whole
 from jt_edu.variable.var import Var
 
 __all__ = ["RandomErasing"]
-TRIES = 10  # how often a box is drawn that does not fit
 
 
 class RandomErasing(Transform):
@@ -78,14 +77,9 @@ class RandomErasing(Transform):
         c, h, w = filling.shape
         count = self.min_count + below(self.max_count - self.min_count + 1)
         for _ in range(count):
-            for _ in range(TRIES):
-                rows, columns = random_box(h * w / count, self.area, self.aspect)
-                if rows < h and columns < w:
-                    top, left = below(h - rows + 1), below(w - columns + 1)
-                    box = slice(None), slice(top, top + rows), slice(left, left + columns)
-                    hole[box] = True
-                    if self.mode != "const":
-                        filling[box] = drawn(
-                            "standard_normal", (c, 1, 1) if self.mode == "rand" else (c, rows, columns)
-                        )
-                    break
+            box = random_hole((h, w), h * w / count, self.area, self.aspect)
+            if box is not None:
+                hole[:, *box] = True
+                if self.mode != "const":
+                    sides = (1, 1) if self.mode == "rand" else hole[0][box].shape
+                    filling[:, *box] = drawn("standard_normal", (c, *sides))

@@ -86,6 +86,18 @@ def drop_path_rates(drop_path_rate: float, depths: int | Sequence[int]) -> list[
     return [[next(rates) for _ in range(depth)] for depth in depths]
 
 
+def check_rates(who: str, **rates: Any) -> None:
+    """Refuse what is no probability, in the words of a network that is about to be made.
+
+    Example:
+        >>> check_rates("ResNet", drop_rate=0.1, drop_path_rate=2.0)
+        Traceback (most recent call last):
+        ArgumentError: ResNet takes drop_path_rate as a number from 0 to 1; found drop_path_rate=2.0.
+    """
+    for name, rate in rates.items():
+        number(who, name, rate, 0, 1)
+
+
 @in_place
 def drop_block_2d(
     x: Any, drop_prob: float = 0.1, block_size: int = 7, gamma_scale: float = 1.0, with_noise: bool = False,

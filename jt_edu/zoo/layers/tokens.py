@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from jt_edu import nn
-from jt_edu.base.errors import ShapeError
+from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.ops.create import full
 from jt_edu.variable.var import Var
@@ -86,7 +86,7 @@ class PatchEmbed(nn.Module):
         dynamic_img_pad: whether zeros fill the last patches.
 
     Raises:
-        ShapeError: images of another size.
+        ArgumentError: a patch is larger than the image. ShapeError: images of another size.
 
     Example:
         >>> PatchEmbed(8, 4, in_chans=1, embed_dim=5)(jt.ones(2, 1, 8, 8)).shape
@@ -100,6 +100,9 @@ class PatchEmbed(nn.Module):
     ) -> None:  # fmt: skip
         self.patch_size, self.img_size = pair(patch_size), None if img_size is None else pair(img_size)
         if self.img_size is not None:
+            if not dynamic_img_pad and any(a < b for a, b in zip(self.img_size, self.patch_size, strict=True)):
+                found, way = f"img_size={img_size} for patch_size={patch_size}", f"img_size={patch_size}"
+                raise ArgumentError("an image is cut into patches, and has one at least", found, way)
             self.grid_size = tuple(side // patch for side, patch in zip(self.img_size, self.patch_size, strict=True))
             self.num_patches = self.grid_size[0] * self.grid_size[1]
         usual = "NLC" if yes_or_no("PatchEmbed", "flatten", flatten) else "NCHW"

@@ -5,7 +5,7 @@
     defaults  <  the checkpoint of --resume  <  --config FILE, after the files under its BASE  <  --opts  <  flags
 
 What stands to the right wins. Keys are those of the configuration of Swin Transformer, flags those of timm's training
-script, wherever these have a word for it; `FLAGS` says which is which. Here a batch is the batch of all ranks together.
+script, wherever these have a word for it; `SETTINGS` says which is which. A batch is that of all ranks together.
 """
 
 from __future__ import annotations
@@ -26,88 +26,65 @@ from jt_edu.zoo.training import checkpoint
 
 __all__ = ["configured", "defaults"]
 
-DEFAULTS: dict[str, Any] = {
-    "OUTPUT": "", "SEED": 0, "SAVE_EVERY": 0, "COMPILE": False,
-    "AMP": {"DTYPE": "off"},
-    "DATA": {
-        "DATASET": "digits", "DATA_PATH": "", "BATCH_SIZE": 64, "IMG_SIZE": 0, "INTERPOLATION": "", "NUM_WORKERS": 0,
-    },
-    "MODEL": {
-        "NAME": "digits_cnn", "TYPE": "", "NUM_CLASSES": 0, "PRETRAINED": "", "RESUME": "",
-        "DROP_RATE": 0.0, "DROP_PATH_RATE": 0.0, "LABEL_SMOOTHING": 0.0,
-        "SWIN": {
-            "PATCH_SIZE": 4, "EMBED_DIM": 96, "DEPTHS": [2, 2, 6, 2], "NUM_HEADS": [3, 6, 12, 24], "WINDOW_SIZE": 7,
-            "MLP_RATIO": 4.0, "QKV_BIAS": True,
-        },
-    },
-    "TRAIN": {
-        "EPOCHS": 10, "BASE_LR": 3e-3, "WARMUP_LR": 1e-5, "MIN_LR": 1e-5, "WARMUP_EPOCHS": 1, "WEIGHT_DECAY": 0.05,
-        "CLIP_GRAD": 0.0, "CLIP_MODE": "norm", "ACCUMULATION_STEPS": 1, "EMA_DECAY": 0.0, "PATIENCE": 0,
-        "OPTIMIZER": {"NAME": "adamw", "EPS": 1e-8, "BETAS": [0.9, 0.999], "MOMENTUM": 0.9},
-        "LR_SCHEDULER": {"NAME": "cosine", "ON_UPDATES": True, "DECAY_EPOCHS": 30, "DECAY_RATE": 0.1},
-    },
-    "AUG": {
-        "AUTO_AUGMENT": "", "COLOR_JITTER": 0.0, "HFLIP": 0.0, "VFLIP": 0.0, "SCALE": [1.0, 1.0], "RATIO": [1.0, 1.0],
-        "REPROB": 0.0, "REMODE": "pixel", "RECOUNT": 1, "REPEATS": 0,
-        "MIXUP": 0.0, "CUTMIX": 0.0, "MIXUP_PROB": 1.0, "MIXUP_SWITCH_PROB": 0.5, "MIXUP_MODE": "batch",
-    },
-    "TEST": {"CROP": True},
-}  # fmt: skip
-
-FLAGS = {  # of the command line -> key, what it is for
-    "model": ("MODEL.NAME", "the network, by its name in jt.zoo"),
-    "num-classes": ("MODEL.NUM_CLASSES", "scores; 0: as many as the data has classes"),
-    "initial-checkpoint": ("MODEL.PRETRAINED", "a file of weights to begin with"),
-    "resume": ("MODEL.RESUME", "a checkpoint to go on from: its settings hold where nothing else is said"),
-    "drop": ("MODEL.DROP_RATE", "dropout before the last layer"),
-    "drop-path": ("MODEL.DROP_PATH_RATE", "stochastic depth"),
-    "smoothing": ("MODEL.LABEL_SMOOTHING", "share of each target that goes to all classes"),
-    "dataset": ("DATA.DATASET", "digits, mnist, fashion_mnist, cifar10, cifar100 or folder:PATH"),
-    "data-dir": ("DATA.DATA_PATH", "the folder with the files of the dataset"),
-    "batch-size": ("DATA.BATCH_SIZE", "examples of a batch, of all ranks together"),
-    "img-size": ("DATA.IMG_SIZE", "pixels; 0: as the network or the data has it"),
-    "interpolation": ("DATA.INTERPOLATION", "how images are made larger and smaller"),
-    "workers": ("DATA.NUM_WORKERS", "processes that make batches"),
-    "epochs": ("TRAIN.EPOCHS", "how often all examples are seen"),
-    "lr": ("TRAIN.BASE_LR", "the learning rate"),
-    "warmup-lr": ("TRAIN.WARMUP_LR", "where it begins"),
-    "min-lr": ("TRAIN.MIN_LR", "where it ends"),
-    "warmup-epochs": ("TRAIN.WARMUP_EPOCHS", "how long it rises"),
-    "weight-decay": ("TRAIN.WEIGHT_DECAY", "for all parameters but biases and norms"),
-    "clip-grad": ("TRAIN.CLIP_GRAD", "bound of the gradients; 0: none"),
-    "clip-mode": ("TRAIN.CLIP_MODE", "norm, value or agc"),
-    "grad-accum-steps": ("TRAIN.ACCUMULATION_STEPS", "batches for each update"),
-    "model-ema-decay": ("TRAIN.EMA_DECAY", "keep averages of the weights, and measure those; 0: no"),
-    "early-stop": ("TRAIN.PATIENCE", "end after so many epochs without a better one; 0: never"),
-    "opt": ("TRAIN.OPTIMIZER.NAME", "sgd, momentum, adam, adamw, nadam, radam, adamax, rmsprop, ..."),
-    "opt-eps": ("TRAIN.OPTIMIZER.EPS", "its epsilon"),
-    "opt-betas": ("TRAIN.OPTIMIZER.BETAS", "its betas"),
-    "momentum": ("TRAIN.OPTIMIZER.MOMENTUM", "its momentum"),
-    "sched": ("TRAIN.LR_SCHEDULER.NAME", "cosine, step, poly, plateau or none"),
-    "sched-on-updates": ("TRAIN.LR_SCHEDULER.ON_UPDATES", "the rate changes at each update, not at each epoch"),
-    "decay-epochs": ("TRAIN.LR_SCHEDULER.DECAY_EPOCHS", "epochs between steps; patience of plateau"),
-    "decay-rate": ("TRAIN.LR_SCHEDULER.DECAY_RATE", "factor of a step"),
-    "aa": ("AUG.AUTO_AUGMENT", "such as rand-m9-mstd0.5, original or trivial"),
-    "color-jitter": ("AUG.COLOR_JITTER", "how much colors change"),
-    "hflip": ("AUG.HFLIP", "how often left becomes right"),
-    "vflip": ("AUG.VFLIP", "how often top becomes bottom"),
-    "scale": ("AUG.SCALE", "share of the area that a random crop has"),
-    "ratio": ("AUG.RATIO", "width / height of it"),
-    "reprob": ("AUG.REPROB", "how often a part is erased"),
-    "remode": ("AUG.REMODE", "const, rand or pixel: what stands there then"),
-    "recount": ("AUG.RECOUNT", "how many parts"),
-    "aug-repeats": ("AUG.REPEATS", "how often each example stands in a batch"),
-    "mixup": ("AUG.MIXUP", "alpha of mixup; 0: none"),
-    "cutmix": ("AUG.CUTMIX", "alpha of cutmix; 0: none"),
-    "mixup-prob": ("AUG.MIXUP_PROB", "how often either is done"),
-    "mixup-switch-prob": ("AUG.MIXUP_SWITCH_PROB", "how often cutmix, where both may be"),
-    "mixup-mode": ("AUG.MIXUP_MODE", "batch, pair or elem"),
-    "amp": ("AMP.DTYPE", "off, bfloat16 or float16"),
-    "compile": ("COMPILE", "capture the step once, and replay it"),
-    "output": ("OUTPUT", "the folder of the run; by default the next free one under runs/"),
-    "checkpoint-every": ("SAVE_EVERY", "updates between checkpoints; 0: one after each epoch"),
-    "seed": ("SEED", "of all random numbers"),
+SETTINGS: dict[str, tuple[Any, str, str]] = {  # key -> what holds if nothing is said, its flag, what it is for
+    "OUTPUT": ("", "output", "the folder of the run; by default the next free one under runs/"),
+    "SEED": (0, "seed", "of all random numbers"),
+    "SAVE_EVERY": (0, "checkpoint-every", "updates between checkpoints; 0: one after each epoch"),
+    "COMPILE": (False, "compile", "capture the step once, and replay it"),
+    "AMP.DTYPE": ("off", "amp", "off, bfloat16 or float16"),
+    "DATA.DATASET": ("digits", "dataset", "digits, mnist, fashion_mnist, cifar10, cifar100 or folder:PATH"),
+    "DATA.DATA_PATH": ("", "data-dir", "the folder with the files of the dataset"),
+    "DATA.BATCH_SIZE": (64, "batch-size", "examples of a batch, of all ranks together"),
+    "DATA.IMG_SIZE": (0, "img-size", "pixels; 0: as the network or the data has it"),
+    "DATA.INTERPOLATION": ("", "interpolation", "how images are made larger and smaller"),
+    "DATA.NUM_WORKERS": (0, "workers", "processes that make batches"),
+    "MODEL.NAME": ("digits_cnn", "model", "the network, by its name in jt.zoo"),
+    "MODEL.NUM_CLASSES": (0, "num-classes", "scores; 0: as many as the data has classes"),
+    "MODEL.PRETRAINED": ("", "initial-checkpoint", "a file of weights to begin with"),
+    "MODEL.RESUME": ("", "resume", "a checkpoint to go on from: its settings hold where nothing else is said"),
+    "MODEL.DROP_RATE": (0.0, "drop", "dropout before the last layer"),
+    "MODEL.DROP_PATH_RATE": (0.0, "drop-path", "stochastic depth"),
+    "MODEL.LABEL_SMOOTHING": (0.0, "smoothing", "share of each target that goes to all classes"),
+    "TRAIN.EPOCHS": (10, "epochs", "how often all examples are seen"),
+    "TRAIN.BASE_LR": (3e-3, "lr", "the learning rate"),
+    "TRAIN.WARMUP_LR": (1e-5, "warmup-lr", "where it begins"),
+    "TRAIN.MIN_LR": (1e-5, "min-lr", "where it ends"),
+    "TRAIN.WARMUP_EPOCHS": (1, "warmup-epochs", "how long it rises"),
+    "TRAIN.WEIGHT_DECAY": (0.05, "weight-decay", "for all parameters but biases and norms"),
+    "TRAIN.CLIP_GRAD": (0.0, "clip-grad", "bound of the gradients; 0: none"),
+    "TRAIN.CLIP_MODE": ("norm", "clip-mode", "norm, value or agc"),
+    "TRAIN.ACCUMULATION_STEPS": (1, "grad-accum-steps", "batches for each update"),
+    "TRAIN.EMA_DECAY": (0.0, "model-ema-decay", "keep averages of the weights, and measure those; 0: no"),
+    "TRAIN.PATIENCE": (0, "early-stop", "end after so many epochs without a better one; 0: never"),
+    "TRAIN.OPTIMIZER.NAME": ("adamw", "opt", "sgd, momentum, adam, adamw, nadam, radam, adamax, rmsprop, ..."),
+    "TRAIN.OPTIMIZER.EPS": (1e-8, "opt-eps", "its epsilon"),
+    "TRAIN.OPTIMIZER.BETAS": ([0.9, 0.999], "opt-betas", "its betas"),
+    "TRAIN.OPTIMIZER.MOMENTUM": (0.9, "momentum", "its momentum"),
+    "TRAIN.LR_SCHEDULER.NAME": ("cosine", "sched", "cosine, step, poly, plateau or none"),
+    "TRAIN.LR_SCHEDULER.ON_UPDATES": (True, "sched-on-updates", "the rate changes at each update, not at each epoch"),
+    "TRAIN.LR_SCHEDULER.DECAY_EPOCHS": (30, "decay-epochs", "epochs between steps; patience of plateau"),
+    "TRAIN.LR_SCHEDULER.DECAY_RATE": (0.1, "decay-rate", "factor of a step"),
+    "AUG.AUTO_AUGMENT": ("", "aa", "such as rand-m9-mstd0.5, original or augmix-m5"),
+    "AUG.COLOR_JITTER": (0.0, "color-jitter", "how much colors change"),
+    "AUG.HFLIP": (0.0, "hflip", "how often left becomes right"),
+    "AUG.VFLIP": (0.0, "vflip", "how often top becomes bottom"),
+    "AUG.SCALE": ([1.0, 1.0], "scale", "share of the area that a random crop has"),
+    "AUG.RATIO": ([1.0, 1.0], "ratio", "width / height of it"),
+    "AUG.REPROB": (0.0, "reprob", "how often a part is erased"),
+    "AUG.REMODE": ("pixel", "remode", "const, rand or pixel: what stands there then"),
+    "AUG.RECOUNT": (1, "recount", "how many parts"),
+    "AUG.REPEATS": (0, "aug-repeats", "how often each example stands in a batch"),
+    "AUG.MIXUP": (0.0, "mixup", "alpha of mixup; 0: none"),
+    "AUG.CUTMIX": (0.0, "cutmix", "alpha of cutmix; 0: none"),
+    "AUG.MIXUP_PROB": (1.0, "mixup-prob", "how often either is done"),
+    "AUG.MIXUP_SWITCH_PROB": (0.5, "mixup-switch-prob", "how often cutmix, where both may be"),
+    "AUG.MIXUP_MODE": ("batch", "mixup-mode", "batch, pair or elem"),
 }
+DEFAULTS: dict[str, Any] = {key: value for key, (value, _, _) in SETTINGS.items()} | {
+    "MODEL.TYPE": "", "MODEL.SWIN.PATCH_SIZE": 4, "MODEL.SWIN.EMBED_DIM": 96, "MODEL.SWIN.DEPTHS": [2, 2, 6, 2],
+    "MODEL.SWIN.NUM_HEADS": [3, 6, 12, 24], "MODEL.SWIN.WINDOW_SIZE": 7, "MODEL.SWIN.MLP_RATIO": 4.0,
+    "MODEL.SWIN.QKV_BIAS": True, "TEST.CROP": True,
+}  # fmt: skip
 WORDS = {int: "N", float: "X", str: "TEXT"}
 PASSING = ("OUTPUT", "SAVE_EVERY", "MODEL.RESUME", "DATA.NUM_WORKERS")  # change nothing of what is learned
 FROM_1 = ("DATA.BATCH_SIZE", "TRAIN.EPOCHS", "TRAIN.ACCUMULATION_STEPS", "AUG.RECOUNT")
@@ -124,7 +101,24 @@ def defaults() -> CfgNode:
         >>> defaults().TRAIN.OPTIMIZER.NAME
         'adamw'
     """
-    return CfgNode(DEFAULTS)
+    tree: dict[str, Any] = {}
+    for key, value in DEFAULTS.items():
+        put(tree, key, value)
+    return CfgNode(tree)
+
+
+def put(tree: dict[str, Any], key: str, value: Any) -> None:
+    """Set a value under its whole key.
+
+    Example:
+        >>> tree = {}
+        >>> put(tree, "TRAIN.EPOCHS", 3); tree
+        {'TRAIN': {'EPOCHS': 3}}
+    """
+    *around, name = key.split(".")
+    for part in around:
+        tree = tree.setdefault(part, {})
+    tree[name] = value
 
 
 def parser(program: str = "train") -> ArgumentParser:
@@ -137,16 +131,15 @@ def parser(program: str = "train") -> ArgumentParser:
     made = ArgumentParser(f"python -m jt_edu.zoo.{program}", argument_default=SUPPRESS, allow_abbrev=False)
     made.add_argument("--config", metavar="FILE", help="settings as YAML")
     made.add_argument("--opts", nargs="+", metavar="KEY VALUE", help="settings by key, such as TRAIN.EPOCHS 3")
-    known = flat(DEFAULTS)
-    for flag, (key, told) in FLAGS.items():
-        value, how = known[key], dict[str, Any]()
+    for key, (value, flag, told) in SETTINGS.items():
+        one = value[0] if isinstance(value, list) else value
+        how: dict[str, Any] = {"type": type(one), "metavar": WORDS.get(type(one))}
         if isinstance(value, bool):
             how = {"action": BooleanOptionalAction}
         elif isinstance(value, list):
-            how = {"nargs": len(value), "type": type(value[0]), "metavar": WORDS[type(value[0])]}
-        else:
-            how = {"type": type(value), "metavar": WORDS[type(value)]}
-            how |= {"nargs": "?", "const": "float16"} if flag == "amp" else {}
+            how["nargs"] = len(value)
+        elif flag == "amp":
+            how |= {"nargs": "?", "const": "float16"}
         made.add_argument(f"--{flag}", dest=key, help=f"{told} ({key}, {value!r})", **how)
     return made
 
@@ -182,13 +175,12 @@ def layered(told: Mapping[str, Any], first: CfgNode | None = None) -> CfgNode:
         1
     """
     cfg = defaults()
-    cfg.merge_from_other_cfg(CfgNode() if first is None else first)
+    cfg.merge_from_other_cfg(first or CfgNode())
     if "config" in told:
         cfg.merge_from_file(told["config"])
     cfg.merge_from_list(told.get("opts", []))
-    for key in flat(DEFAULTS).keys() & told.keys():
-        *around, name = key.split(".")
-        reduce(getitem, around, cfg)[name] = told[key]
+    for key in DEFAULTS.keys() & told.keys():
+        put(cfg, key, told[key])
     return cfg
 
 
@@ -202,24 +194,12 @@ def checked(cfg: CfgNode) -> CfgNode:
         >>> checked(defaults()).is_frozen()
         True
     """
-    for key, value in flat(cfg).items():
+    for key in DEFAULTS:
+        value: Any = reduce(getitem, key.split("."), cfg)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             number("train", key, value, int(key in FROM_1), 1.0 if key in UP_TO_1 else math.inf, finite=True)
     cfg.freeze()
     return cfg
-
-
-def flat(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Each value under its whole key.
-
-    Example:
-        >>> flat({"A": {"B": 1, "C": {"D": 2}}, "E": 3})
-        {'A.B': 1, 'A.C.D': 2, 'E': 3}
-    """
-    found: dict[str, Any] = {}
-    for name, value in tree.items():
-        found |= flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
-    return found
 
 
 def changes(before: CfgNode, cfg: CfgNode) -> dict[str, tuple[Any, Any]]:

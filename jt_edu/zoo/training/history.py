@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,7 @@ class History:
     @property
     def csv(self) -> str:
         """All rows, under a line with the names of the columns."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        return text.getvalue()
+        return table(COLUMNS, ([row[name] for name in COLUMNS] for row in self.rows))
 
     def show(self) -> None:
         """In a notebook: the curves, in the place where they were shown before."""
@@ -70,11 +67,24 @@ class History:
         checks = [
             {"step": r["epoch"], "loss": plain(r["eval_loss"]), "accuracy": r["eval_top1"] / 100} for r in self.rows
         ]
-        return charts.training(self.title, {"rows": rows, "checks": checks, "modules": [], "units": []})
+        section = {"rows": rows, "checks": checks, "modules": [], "units": [], "step": "epoch"}
+        return charts.training(self.title, section)
 
     def __repr__(self) -> str:
         lines = [self.title, "  ".join(f"{name:>10}" for name in COLUMNS)]
         return "\n".join([*lines, *("  ".join(f"{row[name]:>10.4g}" for name in COLUMNS) for row in self.rows)])
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Rows as CSV, under a line with the names of the columns.
+
+    Example:
+        >>> table(("class", "images"), [("cat", 2)]).split()
+        ['class,images', 'cat,2']
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([head, *rows])
+    return text.getvalue()
 
 
 def write(path: Path, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -48,19 +49,20 @@ def network(cfg: Any, source: Source) -> nn.Module:
     wants = get_pretrained_cfg(name)
     if wants is not None and wants.fixed_input_size:
         settings["img_size"] = cfg.DATA.IMG_SIZE or None
+    classes, many = told.NUM_CLASSES or len(source.classes), len(source.classes)
+    if classes < many:
+        found = f"--num-classes {classes}"
+        raise ArgumentError(f"a network has a score for each of {many} classes", found, f"--num-classes {many}")
     rates = {"drop_rate": told.DROP_RATE, "drop_path_rate": told.DROP_PATH_RATE}
-    classes = told.NUM_CLASSES or len(source.classes)
-    make = partial(
-        create_model, name, checkpoint_path=told.PRETRAINED, num_classes=classes, in_chans=source.channels, **settings
-    )
-    try:
-        return make(**rates)
-    except TypeError:  # a network that takes no such rate is as good as one whose rate is 0
-        pass
-    try:
-        return make(**{key: rate for key, rate in rates.items() if rate})
-    except TypeError as error:
-        raise ArgumentError(f"{name} is made as the settings of MODEL say", str(error)) from error
+    for given in (rates, {key: rate for key, rate in rates.items() if rate}):  # one that takes no rate has a rate of 0
+        try:
+            return create_model(
+                name, checkpoint_path=told.PRETRAINED, num_classes=classes, in_chans=source.channels, **settings,
+                **given,
+            )  # fmt: skip
+        except TypeError as error:
+            found = str(error)
+    raise ArgumentError(f"{name} is made as the settings of MODEL say", found, "0 for what it does not take")
 
 
 def optimizer(cfg: Any, net: nn.Module) -> Optimizer:
@@ -81,35 +83,29 @@ def optimizer(cfg: Any, net: nn.Module) -> Optimizer:
 
 
 def schedule(cfg: Any, optimizer: Optimizer, updates: int) -> Any:
-    """The schedule of TRAIN.LR_SCHEDULER, for epochs of so many updates; it steps after each epoch, or each update."""
+    """The schedule of TRAIN.LR_SCHEDULER, for epochs of so many updates; it steps after each epoch, or each update.
+
+    The rate rises to TRAIN.BASE_LR in a line, and goes on by the formula below, k steps after the beginning.
+    """
     t, told = cfg.TRAIN, cfg.TRAIN.LR_SCHEDULER
+    if choice("train", "--sched", told.NAME, SCHEDULES) == "plateau":
+        return optim.ReduceLROnPlateau(optimizer, "max", told.DECAY_RATE, round(told.DECAY_EPOCHS), min_lr=t.MIN_LR)
     unit = updates if told.ON_UPDATES else 1
     total, warm, every = t.EPOCHS * unit, round(t.WARMUP_EPOCHS * unit), max(1, round(told.DECAY_EPOCHS * unit))
-    match choice("train", "--sched", told.NAME, SCHEDULES):
-        case "cosine":
-            return optim.CosineLR(
-                optimizer, total, min(t.MIN_LR, t.BASE_LR), warmup_t=warm, warmup_lr_init=min(t.WARMUP_LR, t.BASE_LR)
-            )
-        case "plateau":
-            return optim.ReduceLROnPlateau(optimizer, "max", told.DECAY_RATE, round(told.DECAY_EPOCHS), min_lr=t.MIN_LR)
-        case "step":
-            main: Any = optim.StepLR(optimizer, every, told.DECAY_RATE)
-        case "poly":
-            main = optim.PolynomialLR(optimizer, max(1, total - warm))
-        case _:
-            main = optim.LambdaLR(optimizer, lambda epoch: 1.0)
-    if not warm:
-        return main
-    start = min(1.0, max(t.WARMUP_LR, 1e-12) / t.BASE_LR)
-    return optim.SequentialLR(optimizer, [optim.LinearLR(optimizer, start, 1.0, warm), main], [warm])
+    begin, end = (min(1.0, rate / t.BASE_LR) if t.BASE_LR else 1.0 for rate in (t.WARMUP_LR, t.MIN_LR))
+    shape: Callable[[int], float] = {
+        "cosine": lambda k: end + (1 - end) * (1 + math.cos(math.pi * min(1, k / total))) / 2,
+        "step": lambda k: told.DECAY_RATE ** ((k - warm) // every),
+        "poly": lambda k: max(0.0, 1 - (k - warm) / max(1, total - warm)),
+        "none": lambda k: 1.0,
+    }[told.NAME]
+    return optim.LambdaLR(optimizer, lambda k: begin + (1 - begin) * k / warm if k < warm else shape(k))
 
 
-def precision(cfg: Any) -> tuple[Callable[[], AbstractContextManager[Any]], Any]:
-    """What the network runs inside, and the scaler of its loss; None where none is needed."""
+def precision(cfg: Any) -> tuple[Callable[[], AbstractContextManager[Any]], GradScaler]:
+    """What the network runs inside, and the scaler of its loss, which does nothing but for float16."""
     kind = choice("train", "--amp", cfg.AMP.DTYPE, PRECISIONS)
-    if kind == "off":
-        return nullcontext, None
-    return partial(autocast, dtype=kind), GradScaler() if kind == "float16" else None
+    return nullcontext if kind == "off" else partial(autocast, dtype=kind), GradScaler(enabled=kind == "float16")
 
 
 CLIPS: dict[str, Callable[..., Any]] = {"norm": nn.utils.clip_grad_norm_, "value": nn.utils.clip_grad_value_}

@@ -1,40 +1,51 @@
 """Run: how does a training go through its epochs, and on from where it was stopped?
 
-    update      batches -> losses -> gradients -> clipped -> parameters -> averages -> rate -> (checkpoint)
+    update      batches -> a step (step.py) -> averages -> rate -> (checkpoint)
     epoch       updates -> measured on what was held out -> a row -> checkpoint; the best one so far is kept as well
 
 On several ranks each works on its share of every batch; optimizers and batch norm do the rest (mpi/rank_team.py). All
-ranks do the same, but only rank 0 writes.
+ranks do the same, but only rank 0 writes (folder.py).
 """
 
 from __future__ import annotations
 
 import io
+import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from itertools import count, islice
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
-import jt_edu.nn.serialization as files
-from jt_edu.base.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError, JtError
 from jt_edu.base.plural import plural
-from jt_edu.capture.compiled_step import compile
-from jt_edu.data.progress_bar import progress, screen
-from jt_edu.nn import cross_entropy_loss
+from jt_edu.data.progress_bar import progress
+from jt_edu.data.sampler import count_examples
 from jt_edu.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from jt_edu.variable.parallel_context import place, team
 from jt_edu.variable.random import get_rng_state, set_global_seed, set_rng_state
-from jt_edu.variable.var import Var
 from jt_edu.zoo.training import checkpoint, parts
 from jt_edu.zoo.training.config import changes
-from jt_edu.zoo.training.data import Mixing, feeds
-from jt_edu.zoo.training.history import History, write
+from jt_edu.zoo.training.feed import check_partners, feeds
+from jt_edu.zoo.training.folder import Folder
+from jt_edu.zoo.training.history import History
 from jt_edu.zoo.training.measure import measured
 from jt_edu.zoo.training.source import named
+from jt_edu.zoo.training.step import Step
+
+PLACE = ("epoch", "update", "updates", "losses", "stale", "seconds")  # how far a run is, as a checkpoint has it
+
+
+class DivergedError(JtError, ArithmeticError):
+    """The loss of a training is nan or inf, and would stay so.
+
+    Example:
+        >>> raise DivergedError("a training has a finite loss", "nan in epoch 2", "--lr 0.001")
+        Traceback (most recent call last):
+        DivergedError: a training has a finite loss; found nan in epoch 2. Try: --lr 0.001.
+    """
 
 
 class Run:
@@ -45,129 +56,77 @@ class Run:
     """
 
     def __init__(self, cfg: Any) -> None:
+        check_partners(cfg, cfg.DATA.BATCH_SIZE)
         set_global_seed(cfg.SEED)
-        self.cfg, self.folder = cfg, _agreed(cfg)
+        self.cfg, self.folder = cfg, Folder(cfg)
         self.source = named(cfg.DATA.DATASET, cfg.DATA.DATA_PATH)
+        check_partners(cfg, min(cfg.DATA.BATCH_SIZE, count_examples(self.source.train)))
         self.net = parts.network(cfg, self.source)
         self.train, self.held_out = feeds(cfg, self.source, self.net)
-        self.mix = Mixing(cfg, cfg.MODEL.NUM_CLASSES or len(self.source.classes))
         self.optimizer = parts.optimizer(cfg, self.net)
         self.updates = len(self.train) // cfg.TRAIN.ACCUMULATION_STEPS  # of an epoch
         if not self.updates:
             found = f"{len(self.train)} of them for --grad-accum-steps {cfg.TRAIN.ACCUMULATION_STEPS}"
             raise ArgumentError("an epoch has enough batches for an update", found)
         self.schedule = parts.schedule(cfg, self.optimizer, self.updates)
-        self.context, self.scaler = parts.precision(cfg)
+        self.on_plateau = cfg.TRAIN.LR_SCHEDULER.NAME == "plateau"  # else a formula says the rate
+        self.step = Step(cfg, self.net, self.optimizer)
         decay = cfg.TRAIN.EMA_DECAY
         average = get_ema_multi_avg_fn(decay)
         self.ema = AveragedModel(self.net, multi_avg_fn=average, use_buffers=True) if decay else None
-        whole = compile(self._whole_step) if cfg.COMPILE else self._whole_step
-        self.step: Callable[..., Any] = self._step_by_step if self._needs_gradients() else whole
-        self.epoch, self.update, self.losses, self.stale = 0, 0, 0.0, 0
+        self.epoch, self.update, self.losses, self.stale, self.seconds = 0, 0, 0.0, 0, 0.0
         self.history = History(f"{cfg.MODEL.NAME} on {cfg.DATA.DATASET}")
-        self.asked_to_stop, self.unwritten, self.seconds = False, "", 0.0
+        self.asked_to_stop = False
         if cfg.MODEL.RESUME:
             self._go_on(checkpoint.read(cfg.MODEL.RESUME))
 
-    # ------------------------------------------------------------------------------------------------- one update
-
-    def _needs_gradients(self) -> bool:
-        t = self.cfg.TRAIN
-        return bool(t.CLIP_GRAD or self.scaler is not None or t.ACCUMULATION_STEPS > 1)
-
-    def _loss(self, x: Var, y: Var) -> Var:
-        with self.context():
-            scores = self.net(x)
-        smoothing = 0.0 if y.ndim > 1 else self.cfg.MODEL.LABEL_SMOOTHING  # labels that were mixed are smooth already
-        return cross_entropy_loss(scores.float(), y, label_smoothing=smoothing)
-
-    def _whole_step(self, x: Var, y: Var) -> Var:
-        """Gradients, new parameters and the loss in one go."""
-        loss = self._loss(x, y)
-        self.optimizer.step(loss)
-        return loss
-
-    def _step_by_step(self, *batches: Any) -> float:
-        """The same for the mean of several batches, with gradients that are unscaled and clipped on the way."""
-        several, total = len(batches) // 2, 0.0
-        for x, y in zip(batches[::2], batches[1::2], strict=True):
-            loss = self._loss(x, y) / several
-            scale = 1.0 if self.scaler is None else self.scaler.get_scale()
-            scaled = loss if self.scaler is None else self.scaler.scale(loss)
-            self.optimizer.backward(scaled)
-            total += scaled.item() / scale
-        if self.scaler is not None:
-            self.scaler.unscale_(self.optimizer)
-        if self.cfg.TRAIN.CLIP_GRAD:
-            parts.clip(self.net.parameters(), self.cfg.TRAIN.CLIP_MODE, self.cfg.TRAIN.CLIP_GRAD)
-        if self.scaler is None:
-            self.optimizer.step()
-        else:
-            self.scaler.step(self.optimizer)
-            self.scaler.update()
-            self.optimizer.zero_grad()
-        return total
-
-    def _updated(self, batches: list[Any]) -> float:
-        """Train on the batches of one update; their mean loss."""
-        flat = [part for k, batch in enumerate(batches) for part in self.mix(batch, self.epoch, self.update, k)]
-        loss = float(self.step(*flat))
-        if self.ema is not None:
-            self.ema.update_parameters(self.net)
-        self.update += 1
-        self.losses += loss
-        if self.cfg.TRAIN.LR_SCHEDULER.ON_UPDATES and self.cfg.TRAIN.LR_SCHEDULER.NAME != "plateau":
-            self.schedule.step()
-        return loss
-
-    # ------------------------------------------------------------------------------------------------------ epochs
+    # --------------------------------------------------------------------------------------------- updates and epochs
 
     def train_all(self) -> History:
         """All epochs that are left."""
-        self._open()
-        if self.epoch >= self.cfg.TRAIN.EPOCHS:
-            self._say(f"epoch {self.epoch} of {self.cfg.TRAIN.EPOCHS} is done; --epochs asks for more\n")
+        self.folder.open(self.cfg.dump())
+        t = self.cfg.TRAIN
+        if self.epoch >= t.EPOCHS:
+            self.folder.say(f"epoch {self.epoch} of {t.EPOCHS} is done; --epochs asks for more\n")
         with self._interrupts():
-            while self.epoch < self.cfg.TRAIN.EPOCHS and not self._has_stalled():
+            while self.epoch < t.EPOCHS and not 0 < t.PATIENCE <= self.stale:
                 self._train_epoch()
                 self._end_epoch()
-        if self.unwritten:
-            raise ArgumentError(f"a training leaves a checkpoint in {self.folder}", self.unwritten)
+        if self.folder.unwritten:
+            raise ArgumentError(f"a training leaves a checkpoint in {self.folder.path}", self.folder.unwritten)
         return self.history
-
-    def _open(self) -> None:
-        """The folder and its settings: what cannot be written is told before hours have passed."""
-        if place()[0]:
-            return
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write(self.folder / "config.yaml", self.cfg.dump())
-        except OSError as error:
-            raise ArgumentError("a run has a folder to write to", str(error), "--output FOLDER") from None
-
-    def _has_stalled(self) -> bool:
-        return bool(0 < self.cfg.TRAIN.PATIENCE <= self.stale)
 
     def _train_epoch(self) -> None:
         each, begin = self.cfg.TRAIN.ACCUMULATION_STEPS, time.perf_counter() - self.seconds
         batches = self.train.epoch(self.epoch, self.update * each)
         self.net.train()
-        several = _Several(batches, each, self.updates - self.update)
-        bar = progress(several, self.epoch + 1, self.cfg.TRAIN.EPOCHS, _out())
-        for few in bar:
-            bar.show(loss=self._updated(few))
+        out = io.StringIO() if place()[0] else None  # to the screen, of rank 0
+        bar = progress(range(self.update, self.updates), self.epoch + 1, self.cfg.TRAIN.EPOCHS, out)
+        for _ in bar:
+            bar.show(loss=self._updated(list(islice(batches, each))))
             self.seconds = time.perf_counter() - begin
-            every = self.cfg.SAVE_EVERY
-            if every and self.update % every == 0:
+            if self.asked_to_stop or (self.cfg.SAVE_EVERY and self.update % self.cfg.SAVE_EVERY == 0):
                 self._save(checkpoint.LAST)
             if self.asked_to_stop:
-                self._save(checkpoint.LAST)
                 raise KeyboardInterrupt
+
+    def _updated(self, batches: list[Any]) -> float:
+        """Train on the batches of one update; their mean loss."""
+        loss = self.step(*(part for batch in batches for part in batch))
+        self.update += 1
+        self._check_finite(loss, f"at update {self.update} of {self.updates} in epoch {self.epoch + 1}")
+        self.losses += loss
+        if self.ema is not None:
+            self.ema.update_parameters(self.net)
+        if not self.on_plateau and self.cfg.TRAIN.LR_SCHEDULER.ON_UPDATES:
+            self.schedule.step()
+        return loss
 
     def _end_epoch(self) -> None:
         rate, begin = self.optimizer.lr, time.perf_counter()
         net = self.net if self.ema is None else self.ema.module
-        found = measured(net, self.held_out.epoch(0), self.source.classes, self.context)
+        found = measured(net, self.held_out.epoch(0), self.source.classes, self.step.region)
+        self._check_finite(found.loss, f"for the images held out, after epoch {self.epoch + 1}")
         self.history.rows.append({
             "epoch": self.epoch + 1, "train_loss": self.losses / self.updates, "eval_loss": found.loss,
             "eval_top1": found.top1, "eval_top5": found.top5, "lr": rate,
@@ -175,15 +134,23 @@ class Run:
         })  # fmt: skip
         is_best = self.history.best is self.history.rows[-1]
         self.stale = 0 if is_best else self.stale + 1
-        if self.cfg.TRAIN.LR_SCHEDULER.NAME == "plateau":
+        if self.on_plateau:
             self.schedule.step(found.top1)
         elif not self.cfg.TRAIN.LR_SCHEDULER.ON_UPDATES:
             self.schedule.step()
         self.epoch, self.update, self.losses, self.seconds = self.epoch + 1, 0, 0.0, 0.0
-        self._tell()
+        self.folder.tell(self.history, self.cfg.TRAIN.EPOCHS)
         self._save(checkpoint.LAST, *[checkpoint.BEST] * is_best)
 
-    # ------------------------------------------------------------------------------------------ written and read
+    def _check_finite(self, loss: float, where: str) -> None:
+        """Stop a training that cannot go on, before anything is written."""
+        if math.isfinite(loss):
+            return
+        way = f"--lr {self.cfg.TRAIN.BASE_LR / 10:g}, --clip-grad 1 or a longer --warmup-epochs"
+        way += f", with --resume {self.folder.last}, as it was before" if self.folder.last.is_file() else ""
+        raise DivergedError("a training has losses that are finite numbers", f"{loss} {where}", way)
+
+    # ------------------------------------------------------------------------------------------------ written and read
 
     def state(self) -> dict[str, Any]:
         """All that the next update depends on; `checkpoint.py` says what is what."""
@@ -191,76 +158,53 @@ class Run:
         return {
             "config": self.cfg.dump(), "state_dict": self.net.state_dict(), **ema,
             "optimizer": self.optimizer.state_dict(), "schedule": self.schedule.state_dict(),
-            "scaler": None if self.scaler is None else self.scaler.state_dict(), "random": get_rng_state(),
+            "scaler": self.step.scaler.state_dict(), "random": get_rng_state(),
             "place": {
-                "epoch": self.epoch, "update": self.update, "updates": self.updates, "losses": self.losses,
-                "stale": self.stale, "seconds": self.seconds, "rows": self.history.rows,
+                **{name: getattr(self, name) for name in PLACE}, "rows": self.history.rows,
                 "averaged": 0 if self.ema is None else self.ema.n_averaged.item(),
             },
         }  # fmt: skip
 
     def _go_on(self, saved: dict[str, Any]) -> None:
+        """Take over the state of a checkpoint, and tell which settings are others than there."""
         place, was = saved["place"], checkpoint.settings_of(saved)
-        asked, found = f"{self.cfg.MODEL.RESUME} is a checkpoint of this training", ""
-        if was.MODEL.NAME != self.cfg.MODEL.NAME:
-            raise ArgumentError(asked, f"a checkpoint of {was.MODEL.NAME} for {self.cfg.MODEL.NAME}")
-        if place["updates"] != self.updates:
-            found = f"epochs of {plural(place['updates'], 'update')} for epochs of {self.updates}"
-            raise ArgumentError(asked, found, "its own --batch-size and --grad-accum-steps, on the same data")
-        for part, name in ((self.ema, "state_dict_ema"), (self.scaler, "scaler")):
-            if (part is None) is not (saved.get(name) is None):
-                raise ArgumentError(asked, f"one {'with' if part is None else 'without'} {name}")
+        self._check_own(place, was, saved)
         self.net.load_state_dict(saved["state_dict"])
         settings = [{k: v for k, v in g.items() if k not in ("params", "lr")} for g in self.optimizer.param_groups]
         self.optimizer.load_state_dict(saved["optimizer"])
         for group, asked_for in zip(self.optimizer.param_groups, settings, strict=True):
             group.update(asked_for)
         others = changes(was, self.cfg)
-        if any(key.startswith("TRAIN.") for key in others) and self.cfg.TRAIN.LR_SCHEDULER.NAME != "plateau":
-            self.schedule.step(saved["schedule"]["last_epoch"])
-        else:
+        if self.on_plateau:
             self.schedule.load_state_dict(saved["schedule"])
+        else:
+            self.schedule.step(saved["schedule"]["last_epoch"])
         if self.ema is not None:
             self.ema.load_state_dict({f"module.{k}": v for k, v in saved["state_dict_ema"].items()}, strict=False)
             self.ema.n_averaged.update(place["averaged"])
-        if self.scaler is not None:
-            self.scaler.load_state_dict(saved["scaler"])
+        self.step.scaler.load_state_dict(saved["scaler"])
         set_rng_state(saved["random"])
-        for name in ("epoch", "update", "losses", "stale", "seconds"):
-            setattr(self, name, place[name])
+        vars(self).update({name: place[name] for name in PLACE})
         self.history.rows = list(place["rows"])
-        self._say("".join(f"{key} is {now!r} from here on, and was {then!r}\n" for key, (then, now) in others.items()))
+        self.folder.say(
+            "".join(f"{key} is {now!r} from here on, and was {then!r}\n" for key, (then, now) in others.items())
+        )
+
+    def _check_own(self, place: dict[str, Any], was: Any, saved: dict[str, Any]) -> None:
+        """Refuse a checkpoint of another training."""
+        asked = f"{self.cfg.MODEL.RESUME} is a checkpoint of this training"
+        if was.MODEL.NAME != self.cfg.MODEL.NAME:
+            raise ArgumentError(asked, f"a checkpoint of {was.MODEL.NAME} for {self.cfg.MODEL.NAME}")
+        if place["updates"] != self.updates:
+            found = f"epochs of {plural(place['updates'], 'update')} for epochs of {self.updates}"
+            raise ArgumentError(asked, found, "its own --batch-size and --grad-accum-steps, on the same data")
+        for wanted, name in ((self.ema is not None, "state_dict_ema"), (self.step.scaler.is_enabled(), "scaler")):
+            if wanted is not bool(saved.get(name)):
+                raise ArgumentError(asked, f"one {'without' if wanted else 'with'} {name}")
 
     def _save(self, *names: str) -> None:
-        """Write the state; what cannot be written now is told, and tried again next time."""
-        if place()[0]:
-            return
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            for name in names:
-                files.save(self.state(), self.folder / name)
-            self.unwritten = ""
-        except OSError as error:
-            self.unwritten = str(error)
-            self._say(f"no checkpoint: {error}. The one before is whole; the next one is tried when it is due.\n")
-
-    def _tell(self) -> None:
-        """The last row, in words, in the CSV file and as curves."""
-        if place()[0]:
-            return
-        row = self.history.rows[-1]
-        self._say(
-            f"epoch {row['epoch']}/{self.cfg.TRAIN.EPOCHS}  eval loss {row['eval_loss']:.4f}  "
-            f"top1 {row['eval_top1']:.2f}  top5 {row['eval_top5']:.2f}  lr {row['lr']:.2e}  {row['seconds']:.1f} s\n"
-        )
-        with suppress(OSError):  # which the checkpoint tells
-            write(self.folder / "history.csv", self.history.csv)
-        self.history.show()
-
-    def _say(self, text: str) -> None:
-        if text and not place()[0] and (stream := screen()) is not None:
-            stream.write(text)
-            stream.flush()
+        if self.folder.is_mine:
+            self.folder.save(self.state(), *names)
 
     @contextmanager
     def _interrupts(self) -> Iterator[None]:
@@ -277,56 +221,9 @@ class Run:
         try:
             yield
         except KeyboardInterrupt:
-            last = self.folder / checkpoint.LAST
-            if last.is_file():
-                self._say(f"Stopped. To go on: python -m jt_edu.zoo.train --resume {last}\n")
+            if self.folder.last.is_file():
+                self.folder.say(f"Stopped. To go on: python -m jt_edu.zoo.train --resume {self.folder.last}\n")
             raise
         finally:
             if waits:
                 signal.signal(signal.SIGINT, before)
-
-
-def _folder_of(cfg: Any) -> Path:
-    """The folder of OUTPUT, if no other run is in it; without OUTPUT the next free one."""
-    last = Path(cfg.OUTPUT) / checkpoint.LAST
-    if cfg.OUTPUT:
-        if last.exists() and (not cfg.MODEL.RESUME or Path(cfg.MODEL.RESUME).resolve().parent != last.resolve().parent):
-            way = f"--resume {last}, or another --output"
-            raise ArgumentError("a run begins in a folder without one", f"{str(last)!r}", way)
-        return last.parent
-    free = (Path("runs") / f"{cfg.MODEL.NAME}-{k}" for k in count(1))
-    return next(path for path in free if not path.exists())
-
-
-def _agreed(cfg: Any) -> Path:
-    """What rank 0 found, or the error that it met."""
-    crew = team()
-    found: Any = None
-    if not place()[0]:
-        try:
-            found = _folder_of(cfg)
-        except ArgumentError as error:
-            found = error
-    found = found if crew is None else crew.agree(found)
-    if isinstance(found, ArgumentError):
-        raise found
-    return Path(found)
-
-
-def _out() -> Any:
-    """Where the bar goes: to the screen, of rank 0."""
-    return io.StringIO() if place()[0] else None
-
-
-class _Several:
-    """Batches in lists of a few, as many lists as there are updates left."""
-
-    def __init__(self, batches: Iterator[Any], each: int, count: int) -> None:
-        self.batches, self.each, self.count = batches, each, count
-
-    def __iter__(self) -> Iterator[list[Any]]:
-        for _ in range(self.count):
-            yield list(islice(self.batches, self.each))
-
-    def __len__(self) -> int:
-        return self.count

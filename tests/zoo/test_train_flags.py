@@ -70,10 +70,12 @@ def test_every_flag_has_a_test():
     assert {flag.removeprefix("no-") for flag in OTHERS} | ELSEWHERE.keys() == flags
 
 
-def test_a_compiled_step_learns_the_same(here):
-    assert isinstance(Run(configured(["--compile", "--output", "c"])).step.taken, CompiledStep)
+@pytest.mark.parametrize("more", [(), ("--clip-grad", "1"), ("--grad-accum-steps", "2"), ("--amp",)])
+def test_a_compiled_step_learns_the_same(here, more):
+    step = Run(configured(["--compile", *more, "--output", "c"])).step
 
-    np.testing.assert_allclose(outcome("--compile")[0], outcome()[0], rtol=1e-4)
+    assert isinstance(step.graph, CompiledStep)
+    np.testing.assert_allclose(outcome("--compile", *more)[0], outcome(*more)[0], rtol=1e-4)
 
 
 def test_workers_make_the_same_batches(here):

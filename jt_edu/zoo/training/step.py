@@ -1,7 +1,9 @@
 """Step: how do the batches of one update move the parameters?
 
-at once         loss -> gradients -> parameters, a graph that runs in one go, and can be compiled
+at once         loss -> gradients -> parameters, a graph that runs in one go
 by gradients    the same with halts: losses of several batches add up, are scaled, unscaled, clipped
+
+The graph of either, up to its first halt, can be compiled.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ class Step:
         self.net, self.optimizer, self.train, self.smoothing = net, optimizer, cfg.TRAIN, cfg.MODEL.LABEL_SMOOTHING
         self.region, self.scaler = parts.precision(cfg)
         halts = self.train.CLIP_GRAD or self.train.ACCUMULATION_STEPS > 1 or self.scaler.is_enabled()
-        at_once = compile(self._at_once) if cfg.COMPILE else self._at_once
-        self.taken: Callable[..., Any] = self._by_gradients if halts else at_once
+        graph = self._gradients if halts else self._at_once
+        self.graph: Callable[..., Any] = compile(graph) if cfg.COMPILE else graph
+        self.taken = self._by_gradients if halts else self.graph
 
     def __call__(self, *batches: Var) -> float:
         """Make the update."""
@@ -46,12 +49,15 @@ class Step:
         self.optimizer.step(loss)
         return loss
 
+    def _gradients(self, x: Var, y: Var) -> Var:
+        scaled: Var = self.scaler.scale(self._loss(x, y) / self.train.ACCUMULATION_STEPS)
+        self.optimizer.backward(scaled)
+        return scaled
+
     def _by_gradients(self, *batches: Var) -> float:
-        several, scaler, total = len(batches) // 2, self.scaler, 0.0
+        scaler, total = self.scaler, 0.0
         for x, y in zip(batches[::2], batches[1::2], strict=True):
-            scaled = scaler.scale(self._loss(x, y) / several)
-            self.optimizer.backward(scaled)
-            total += scaled.item() / scaler.get_scale()
+            total += self.graph(x, y).item() / scaler.get_scale()
         scaler.unscale_(self.optimizer)
         if self.train.CLIP_GRAD:
             parts.clip(self.net.parameters(), self.train.CLIP_MODE, self.train.CLIP_GRAD)

@@ -26,6 +26,8 @@ FOUND = {  # as it is told; or the least and the most, where it is measured
     "11.11": "[3, 4, 5, 6, 7]",
     "16.1b": "[10, 80]",
     "16.5b": "29",
+    "17.5": "20",
+    "17.10": [(0.4, 0.6)],
 }
 
 

@@ -1,4 +1,4 @@
-"""Probes: a learner's function lays settings over others; what it returns, refuses and leaves behind is told as it is."""
+"""Probes: a learner's function lays settings over others; what it returns, refuses and leaves behind is told."""
 
 from __future__ import annotations
 

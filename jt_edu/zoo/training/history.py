@@ -70,7 +70,9 @@ class History:
         checks = [
             {"step": r["epoch"], "loss": plain(r["eval_loss"]), "accuracy": r["eval_top1"] / 100} for r in self.rows
         ]
-        return charts.training(self.title, {"rows": rows, "checks": checks, "modules": [], "units": []})
+        return charts.training(
+            self.title, {"rows": rows, "checks": checks, "modules": [], "units": [], "unit": "epoch"}
+        )
 
     def __repr__(self) -> str:
         lines = [self.title, "  ".join(f"{name:>10}" for name in COLUMNS)]

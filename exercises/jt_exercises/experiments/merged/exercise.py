@@ -9,7 +9,7 @@ from typing import Any
 from jt_exercises.exercise import exercise
 from jt_exercises.experiments.probes import laid_over, refused
 from jt_exercises.seed import random
-from jt_exercises.verdict import RefusedError, ask, part, short
+from jt_exercises.verdict import NotDoneError, RefusedError, ask, part, short
 
 Settings = dict[str, Any]
 NOWHERE = {  # an override of a path that is no setting, and what is said of it
@@ -33,8 +33,8 @@ ODD = {  # an override of another type, and what is said of it
     "settings over settings",
     points=3,
     hints=(
-        """`*around, name = path.split(".")`: walk from the top through the dicts of `around`, and set `name` in the last
-        one. `copy.deepcopy(defaults)` is a copy that shares no dict and no list with the defaults.""",
+        """`*around, name = path.split(".")`: walk from the top through the dicts of `around`, and set `name` in the
+        last one. `copy.deepcopy(defaults)` is a copy that shares no dict and no list with the defaults.""",
         """Before you set anything, ask: is each step a dict that has the next name, and is what stands at the end no
         dict? If not, `raise KeyError(path)`.""",
         """`if type(old) is float and type(value) is int: value = float(value)`, and then
@@ -93,6 +93,8 @@ def _compare(answer: Any, overrides: Settings) -> None:
     told = f"overrides {overrides}"
     found, after, spoiled = ask(answer, _defaults(), overrides, case=told, name="merged", through=laid_over)
     right = _right(overrides)
+    if found is None:
+        raise NotDoneError("it returns None: is a `return` missing?")
     if not isinstance(found, dict):
         raise RefusedError(f"it returns a dict of all settings, not {short(found)}")
     if after != _defaults():

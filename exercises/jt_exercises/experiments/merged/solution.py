@@ -26,11 +26,10 @@ def merged(defaults, overrides):
             node = node.get(step) if isinstance(node, dict) else None
         if not isinstance(node, dict) or name not in node or isinstance(node[name], dict):
             raise KeyError(path)
-        if type(node[name]) is float and type(value) is int:
-            value = float(value)
-        if type(value) is not type(node[name]):
+        new = float(value) if type(value) is int and type(node[name]) is float else value
+        if type(new) is not type(node[name]):
             raise TypeError(path)
-        node[name] = value
+        node[name] = new
     return settings
     # END SOLUTION
 

@@ -22,7 +22,7 @@ Mixed = tuple[np.ndarray, np.ndarray]
     "two images in one",
     points=2,
     hints=(
-        "`images[order]` are the partners. `keep` has the shape (h, w), so NumPy repeats it for each image and channel.",
+        "`images[order]` are the partners. `keep` has the shape (h, w): NumPy repeats it for each image and channel.",
         "How much of an image is kept, all in all? That is the mean of `keep`, and the share of its own label.",
     ),
     why="""With a `keep` that is the same everywhere, this is Mixup. With a box of zeros it is CutMix. The line for the

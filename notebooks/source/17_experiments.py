@@ -68,7 +68,7 @@ jt.config.diff(cfg, defaults)
 
 # %% [markdown]
 # **Look.** A frozen config keeps its settings, so that nobody changes them while a run is under way. The tree has all
-# of them, and what differs from the defaults is marked. Open `TRAIN`: what else could you change?
+# of them, and what differs from the defaults is marked. Open `MODEL`: what else could you change?
 # %% exercise 17.1
 # %% [markdown]
 # ## 3. A command line, and its form
@@ -131,7 +131,7 @@ jt.zoo.model_card("digits_cnn")
 # Mixup? Put that in place of the dots. And which row of the first picture has labels that are not true any more?
 
 # %%
-jt.set_global_seed(1)
+jt.set_global_seed(41)
 digits = jt.zoo.data.create_dataset("jt/digits", split="train")
 pixels, labels = digits.data, digits.targets  # (1437, 8, 8) uint8, (1437,)
 few = [pixels[labels == digit][5] for digit in range(10)]
@@ -185,8 +185,9 @@ plt.show()
 # %% [markdown]
 # **Look.** Each label has two numbers, that of the image and that of its partner. In the picture they form an X. With
 # CutMix the shares are those of the areas. A 2 in a mirror is no 2, and an upside-down 6 looks much like a 9: a network
-# that learns from the mirrored row learns something wrong. (Faces and cats may be mirrored, left to right.) Are there
-# digits in the other rows that you cannot read any more?
+# that learns from the mirrored row learns something wrong. (Faces and cats may be mirrored, left to right.) And some
+# digits of TrivialAugment are gone, or nearly. It was made for photographs, and moves them by up to 32 pixels, while a
+# digit has 8.
 # %% exercise 17.2
 
 # %%

@@ -169,17 +169,18 @@ figure, axes = plt.subplots(len(rows), 10, figsize=(9, 5.4))
 draw(rows, axes)
 plt.show()
 
-images, targets = np.stack(rows["as they are"]), np.arange(10)
+images, alphas = np.stack(rows["as they are"]), {"Mixup": (1.0, 0.0), "CutMix": (0.0, 1.0)}
+mixtures = {
+    name: jt.zoo.data.Mixup(*alpha, label_smoothing=0.0, num_classes=10)(images, np.arange(10))
+    for name, alpha in alphas.items()
+}
+predict("17.5", ..., lambda: int((mixtures["Mixup"][1] > 0).sum()))
 figure, axes = plt.subplots(2, 11, figsize=(11, 2.9), width_ratios=[1] * 10 + [2], layout="constrained")
-for line, (name, alphas) in zip(axes, {"Mixup": (1.0, 0.0), "CutMix": (0.0, 1.0)}.items(), strict=True):
-    mix = jt.zoo.data.Mixup(*alphas, label_smoothing=0.0, num_classes=10)
-    blended, shares = mix(images, targets)
+for line, (name, (blended, shares)) in zip(axes, mixtures.items(), strict=True):
     draw({name: blended}, [line[:10]])
     line[10].imshow(shares, cmap="cividis")
     line[10].set(xticks=[], yticks=[])
     line[10].set_title(f"labels: {shares[0, 0]:.2f}, {shares[0, 9]:.2f}", fontsize=9)
-    if name == "Mixup":
-        predict("17.5", ..., lambda shares=shares: int((shares > 0).sum()))
 plt.show()
 
 # %% [markdown]

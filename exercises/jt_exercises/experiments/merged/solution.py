@@ -5,9 +5,10 @@
 # its keys, such as `{"TRAIN.EPOCHS": 3, "SEED": 7}`. Return a new dict: the defaults, with these settings laid over
 # them. The defaults stay as they are, for the next experiment begins with them.
 #
-# * A path that leads nowhere is refused, with `raise KeyError(path)`. So is one that leads to a dict: it is no setting.
-# * A value keeps the type of the default. Another one is refused, with `raise TypeError(path)`; True is no number, and
-#   1 is no bool. With one exception: where a float stands, an int is accepted, and becomes a float.
+# * A path that leads nowhere is refused: raise a `KeyError` that names the whole path. So is one that leads to a dict,
+#   for that is no setting.
+# * A value keeps the type of the default. Another one is refused: raise a `TypeError` that names the path. True is no
+#   number, and 1 is no bool. With one exception: where a float stands, an int is accepted, and becomes a float.
 
 # %%
 import copy

@@ -23,7 +23,7 @@ from jt_exercises.wire import WireError
 ROOMS = {  # a notebook, and the folder with a folder for each of its exercises
     "01": "autograd", "02": "meta_operators", "03": "fusion", "04": "kernels", "05": "roofline", "06": "matmul",
     "07": "convolution", "08": "gpu_threads", "09": "neighbours", "10": "training", "11": "backbones",
-    "12": "precision", "13": "ranks", "13b": "together", "16": "signals",
+    "12": "precision", "13": "ranks", "13b": "together", "16": "signals", "17": "experiments",
 }  # fmt: skip
 HOME = Path(__file__).resolve().parent
 _known: dict[str, Exercise] = {}

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from jt_edu.base.plural import plural
 from jt_edu.introspect.folded_html import fold, page
 
 Changes = Mapping[str, tuple[Any, Any]]
@@ -30,7 +31,10 @@ class Differences(dict[str, tuple[Any, Any]]):
         self.tree = tree
 
     def __repr__(self) -> str:
-        return "\n".join(f"{path}: {before!r} -> {now!r}" for path, (before, now) in self.items()) or "no differences"
+        return (
+            "\n".join(f"{path}: {_told(before)} -> {_told(now)}" for path, (before, now) in self.items())
+            or "no differences"
+        )
 
     def _repr_html_(self) -> str:
         return html(self.tree, self)
@@ -73,7 +77,7 @@ def _rows(node: Mapping[str, Any], prefix: str, changes: Changes, *, shown: bool
         path = f"{prefix}{key}"
         if isinstance(value, Mapping):
             inside = sum(change == path or change.startswith(f"{path}.") for change in changes)
-            words = f"{len(value)} settings" + f", {inside} changed" * bool(inside)
+            words = plural(len(value), "setting") + f", {inside} changed" * bool(inside)
             below = _rows(value, f"{path}.", changes, shown=shown)
             rows.append(fold(str(key), words, *below, shown=shown or inside > 0))
         else:
@@ -82,10 +86,14 @@ def _rows(node: Mapping[str, Any], prefix: str, changes: Changes, *, shown: bool
 
 
 def _row(name: str, value: Any, change: tuple[Any, Any] | None) -> str:
-    text = escape(repr(value), quote=False)
+    text = escape(_told(value), quote=False)
     if change is not None:
-        text = f"<mark>{text}</mark> <small>before: {escape(repr(change[0]), quote=False)}</small>"
+        text = f"<mark>{text}</mark> <small>before: {escape(_told(change[0]), quote=False)}</small>"
     return f"<div><b>{escape(name, quote=False)}</b>  {text}</div>"
+
+
+def _told(value: Any) -> str:
+    return "..." if value is ... else repr(value)  # which Python calls Ellipsis
 
 
 def _leaves(node: Mapping[str, Any], prefix: str) -> dict[str, Any]:

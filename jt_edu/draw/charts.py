@@ -78,7 +78,7 @@ def dot_size(milliseconds: float, longest: float) -> float:
 
 
 def training(summary: str, section: Mapping[str, Any]) -> str:
-    """Loss, then gradient norms and update / weight by module, then dead units, over the steps."""
+    """Loss, then gradient norms and update / weight by module, then dead units, over the steps, or over `unit`."""
     rows = section["rows"]
     checks = section.get("checks", [])
     charts = [_losses(rows, checks)]
@@ -89,8 +89,8 @@ def training(summary: str, section: Mapping[str, Any]) -> str:
         charts += [_over_steps(rows, title, lines, kind="log")] if lines else []
     dead = [(name, [row["dead"][k] for row in rows]) for k, name in chosen(section["units"])]
     charts += [_over_steps(rows, "dead units", dead, words=lambda share: f"{figure(share * 100)} %")] if dead else []
-    word = section.get("step", "step")  # what a row counts
-    return draw([replace(chart, x=replace(chart.x, title=word)) for chart in charts], summary)
+    unit = section.get("unit", "step")
+    return draw([replace(chart, x=replace(chart.x, title=unit)) for chart in charts], summary)
 
 
 def _losses(rows: Sequence[Mapping[str, Any]], checks: Sequence[Mapping[str, Any]]) -> Chart:

@@ -30,6 +30,8 @@ FOUND = {  # as it is told; or the least and the most, where it is measured
     "12.3b": [(20, 60)],
     "16.1b": "[10, 80]",
     "16.5b": "29",
+    "17.5": "20",
+    "17.10": [(0.4, 0.6)],
 }
 
 

@@ -81,6 +81,7 @@ REPAIRED = {  # what is to be repaired where there is no check, how, and what is
     "02": ("(7, 3), lambda i, k: (i + k,)", "(7, 3), lambda i, k: (i + k - 1,)", r"^right$"),
     "05": ("    x + y  # <--", "    (x + y).sync()", r"times the bandwidth of this machine$"),
     "06": ("c[i, j] = total", "c[i, j] += total", r"(n = \d+ +as a @ b\n){4}"),
+    "17": ("cfg.TRAIN.LABEL", "cfg.MODEL.LABEL", r"smoothing 0.0 .* (\S+)\nsmoothing 0.1 .* (?!\1)\d"),
 }
 
 

@@ -180,6 +180,7 @@ def test_curves_are_drawn_of_a_history(tmp_path, few):
     picture = history._repr_html_()
 
     assert picture.startswith("<svg") and "validation" in picture and "accuracy" in picture
+    assert ">epoch</text>" in picture and ">step</text>" not in picture
     assert repr(history).splitlines()[0] == "digits_cnn on digits"
 
 

@@ -70,7 +70,9 @@ def test_every_flag_has_a_test():
     assert {flag.removeprefix("no-") for flag in OTHERS} | ELSEWHERE.keys() == flags
 
 
-@pytest.mark.parametrize("more", [(), ("--clip-grad", "1"), ("--grad-accum-steps", "2"), ("--amp",)])
+@pytest.mark.parametrize(
+    "more", [(), ("--clip-grad", "1"), ("--grad-accum-steps", "2", "--batch-size", "16"), ("--amp",)]
+)
 def test_a_compiled_step_learns_the_same(here, more):
     step = Run(configured(["--compile", *more, "--output", "c"])).step
 

@@ -19,8 +19,10 @@ from typing import Any
 import ipywidgets as widgets
 
 from jt_edu.base.errors import ArgumentError
-from jt_widgets.form_fields import WIDE, Field, Times
+from jt_widgets.form_fields import Field, Times
 from jt_widgets.form_words import parsed, written
+
+WHOLE = {"description_width": "initial"}  # a program's name may be long, and is not cut
 
 
 class Form(widgets.VBox):
@@ -32,7 +34,7 @@ class Form(widgets.VBox):
         self.message = ""
         there = [a for a in parser._actions if not isinstance(a, argparse._HelpAction | argparse._VersionAction)]
         self.fields = {id(action): Field(action, self._field_changed, parser.prog) for action in there}
-        self.line = widgets.Text(description=parser.prog, continuous_update=False, style=WIDE)
+        self.line = widgets.Text(description=parser.prog, continuous_update=False, style=WHOLE)
         self.line.layout.width = "95%"
         self.told = widgets.HTML()
         self.line.observe(lambda _: self._line_changed(), "value")

@@ -67,7 +67,7 @@ class History:
         checks = [
             {"step": r["epoch"], "loss": plain(r["eval_loss"]), "accuracy": r["eval_top1"] / 100} for r in self.rows
         ]
-        section = {"rows": rows, "checks": checks, "modules": [], "units": [], "step": "epoch"}
+        section = {"rows": rows, "checks": checks, "modules": [], "units": [], "unit": "epoch"}
         return charts.training(self.title, section)
 
     def __repr__(self) -> str:

@@ -145,6 +145,13 @@ def test_what_the_parser_refuses_is_said_in_the_form_and_nothing_exits(build, li
     assert capsys.readouterr() == ("", "")
 
 
+def test_the_name_of_a_program_is_shown_whole_beside_its_line():
+    form = ArgumentParser("python -m jt_edu.zoo.train").to_widgets()
+
+    assert form.line.description == "python -m jt_edu.zoo.train"
+    assert form.line.style.description_width == "initial"  # as wide as its words, and not those of an argument
+
+
 def test_a_widget_changes_its_own_words_and_the_text_changes_widgets():
     form = training(ArgumentParser).to_widgets()
     form.command_line = "d -vv --tag a"

@@ -263,10 +263,16 @@ def test_differences_tell_both_values_and_mark_what_changed(cfg):
 
     found = diff(mine, cfg)
 
-    assert repr(found) == "EXTRA: Ellipsis -> 1\nMODEL.SWIN.DEPTHS: [2, 2, 6, 2] -> [2, 18]\nSTEPS: 10 -> Ellipsis"
+    assert repr(found) == "EXTRA: ... -> 1\nMODEL.SWIN.DEPTHS: [2, 2, 6, 2] -> [2, 18]\nSTEPS: 10 -> ..."
     assert found["EXTRA"] == (..., 1)
     page = found._repr_html_()
     assert "<mark>[2, 18]</mark> <small>before: [2, 2, 6, 2]</small>" in page
-    assert page.count("<mark>") == 3
+    assert page.count("<mark>") == 3 and "Ellipsis" not in page
     assert repr(diff(cfg, cfg)) == "no differences"
     assert diff(CN({"A": 1}), CN({"A": True})) == {"A": (True, 1)}
+
+
+def test_a_tree_counts_one_setting_as_one():
+    page = CN({"AMP": {"DTYPE": "off"}, "TEST": {"CROP": True, "SIZE": 8}})._repr_html_()
+
+    assert "1 setting<" in page and "2 settings<" in page

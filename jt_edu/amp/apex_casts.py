@@ -41,23 +41,23 @@ def check_float32(model: Module) -> None:
                              "no half() before it")  # fmt: skip
 
 
-def cast_model(model: Module, dtype: DType, keep_batchnorm: bool | None) -> None:
-    """Parameters and float buffers as another dtype, in place; those of batch norm only if they are not to be kept."""
-    norms = [own(m) for m in own(model).modules() if keep_batchnorm and isinstance(m, BatchNorm)]
-    kept = [(v, v.node) for m in norms for v in (*m.parameters(), *m.buffers())]
-    own(model).cast(dtype)
-    for v, node in kept:
-        v.node = node
+def cast_model(model: Module, dtype: DType | None, outputs: DType | None, keep_batchnorm: bool | None) -> None:
+    """Cast parameters, float buffers and what the model is given to one dtype, and what it returns to another.
 
-
-def cast_around(model: Module, inputs: DType | None, outputs: DType | None) -> None:
-    """Floats that a model is given, and those that it returns, get these dtypes."""
-    if inputs is not None:
-        own(model).register_forward_pre_hook(
-            lambda _, args, named: (cast_floats(args, inputs), cast_floats(named, inputs)), with_kwargs=True
+    Parameters are cast in place; those of batch norm only if they are not to be kept.
+    """
+    mine = own(model)
+    if dtype is not None:
+        norms = [own(m) for m in mine.modules() if keep_batchnorm and isinstance(m, BatchNorm)]
+        kept = [(v, v.node) for m in norms for v in (*m.parameters(), *m.buffers())]
+        mine.cast(dtype)
+        for v, node in kept:
+            v.node = node
+        mine.register_forward_pre_hook(
+            lambda _, args, named: (cast_floats(args, dtype), cast_floats(named, dtype)), with_kwargs=True
         )
     if outputs is not None:
-        own(model).register_forward_hook(lambda _, args, out: cast_floats(out, outputs))
+        mine.register_forward_hook(lambda _, args, out: cast_floats(out, outputs))
 
 
 def cast_floats(value: Any, dtype: DType) -> Any:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import reduce, wraps
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from jt_edu.base.context import current
-from jt_edu.base.dtypes import DType, float32, promote
+from jt_edu.base.dtypes import DType
 from jt_edu.base.errors import ArgumentError, DtypeError
 from jt_edu.base.own import own
 from jt_edu.nn.batch_norm import BatchNorm
 from jt_edu.nn.module import Module
 from jt_edu.variable.autocast import inside
-from jt_edu.variable.pytree import is_structure, parts_of, rebuilt, vars_in
+from jt_edu.variable.pytree import is_structure, parts_of, rebuilt
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["disable_casts", "float_function", "half_function", "promote_function", "register_float_function",
@@ -84,7 +84,7 @@ def half_function(function: Callable[..., Any]) -> Callable[..., Any]:
         ...     twice(jt.ones(1)).dtype
         jt.float16
     """
-    return _casting(function, lambda floats, lower: lower)
+    return _casting(function, "lower")
 
 
 def float_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,7 +96,7 @@ def float_function(function: Callable[..., Any]) -> Callable[..., Any]:
         ...     twice(jt.ones(1).half()).dtype
         jt.float32
     """
-    return _casting(function, lambda floats, lower: float32)
+    return _casting(function, "float32")
 
 
 def promote_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,18 +108,16 @@ def promote_function(function: Callable[..., Any]) -> Callable[..., Any]:
         ...     first(jt.ones(1).half(), jt.ones(1)).dtype
         jt.float32
     """
-    return _casting(function, lambda floats, lower: reduce(promote, floats))
+    return _casting(function, "widest")
 
 
-def _casting(function: Callable[..., Any], decide: Callable[[list[DType], DType], DType]) -> Callable[..., Any]:
+def _casting(function: Callable[..., Any], rule: str) -> Callable[..., Any]:
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         region = current().threads.now.autocast
-        floats = [v.dtype for v in vars_in((args, named)) if v.dtype.kind == "f"] if region is not None else []
-        if not floats:
-            return function(*args, **named)
-        dtype = decide(floats, region.dtype)
-        return function(*cast_floats(args, dtype), **cast_floats(named, dtype))
+        if region is not None:
+            args, named = region.by_rule(function.__name__, rule, args, named)
+        return function(*args, **named)
 
     return call
 

@@ -60,10 +60,10 @@ def init(
 class Told(Region):
     """A region that prints what it decides."""
 
-    def _as_listed(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        if rule := self.lists.of(name):
-            tell(1, f"amp: {name} by the list {rule!r}")
-        return super()._as_listed(name, args, named)
+    def by_rule(self, name: str, rule: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """As every region does."""
+        tell(1, f"amp: {name} by the list {rule!r}")
+        return super().by_rule(name, rule, args, named)
 
 
 class AmpHandle:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial, reduce, wraps
 from inspect import signature
 from typing import Any, TypeVar, overload
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -45,6 +46,9 @@ class Cast:
 
     def __str__(self) -> str:
         return f"{self.function}: {', '.join(self.before)} -> {self.to}, by the list {self.rule!r}, {self.where}"
+
+
+DECIDED: WeakKeyDictionary[Node, Cast] = WeakKeyDictionary()  # a cast that a region made -> why; for jt.explain
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +113,12 @@ class Region:
         self, name: str, args: tuple[Any, ...], named: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         rule = self.lists.of(name)
-        if not rule:
-            return args, named
+        return self.by_rule(name, rule, args, named) if rule else (args, named)
+
+    def by_rule(
+        self, name: str, rule: str, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What a function is given, as a list with this name would have it."""
         given = tuple([as_var(a) if isinstance(a, np.ndarray) else a for a in args]), named
         found = vars_in(given)
         floats = [v.dtype for v in found if _may_be_cast(v)]
@@ -118,13 +126,18 @@ class Region:
             if any(dtype.is_half for dtype in floats):
                 raise DtypeError(f"{name} is not safe in halves", f"dtypes {floats}", self.lists.banned[name])
             return args, named
+        if not floats:
+            return args, named
         to = {"lower": self.dtype, "float32": float32}.get(rule) or reduce(promote, floats, self.dtype)
-        if floats:
-            _tell(Cast(name, rule, tuple(map(str, floats)), str(to), describe_line(callers_line(3))))
-        cast: tuple[tuple[Any, ...], dict[str, Any]] = replaced(
-            given, [self._cast(v, to) if _may_be_cast(v) else v for v in found]
-        )
-        return cast
+        decision = Cast(name, rule, tuple(map(str, floats)), str(to), describe_line(callers_line(3)))
+        for t in current().traces:
+            t.casts.append(decision)
+        new = [self._cast(v, to) if _may_be_cast(v) else v for v in found]
+        for v, cast in zip(found, new, strict=True):
+            if cast.node is not v.node:
+                DECIDED.setdefault(cast.node, decision)
+        answer: tuple[tuple[Any, ...], dict[str, Any]] = replaced(given, new)
+        return answer
 
     def _cast(self, v: Var, to: DType) -> Var:
         """`v` in another dtype. A leaf, such as a parameter, is cast once in a region (and once in a captured step)."""
@@ -159,11 +172,6 @@ def cast_inside(value: Any, to: DType) -> Any:
 def _may_be_cast(v: Var) -> bool:
     """float64 was asked for by name, and stays; so do complex and whole numbers."""
     return v.dtype.kind == "f" and v.dtype.size < 8
-
-
-def _tell(cast: Cast) -> None:
-    for t in current().traces:
-        t.casts.append(cast)
 
 
 @overload

@@ -11,6 +11,7 @@ except ModuleNotFoundError as missing:
 
 from jt_widgets.explore import explore
 from jt_widgets.files import answer_calls
+from jt_widgets.form import form
 from jt_widgets.fusion import FusionLens, fusion
 from jt_widgets.graph import GraphView, graph
 from jt_widgets.kernel import kernel
@@ -32,6 +33,7 @@ __all__ = [
     "RankView",
     "View",
     "explore",
+    "form",
     "fusion",
     "graph",
     "kernel",

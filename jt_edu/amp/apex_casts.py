@@ -11,17 +11,13 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any
 
-import numpy as np
-
 from jt_edu.base.context import current
 from jt_edu.base.dtypes import DType
 from jt_edu.base.errors import ArgumentError, DtypeError
 from jt_edu.base.own import own
 from jt_edu.nn.batch_norm import BatchNorm
 from jt_edu.nn.module import Module
-from jt_edu.variable.autocast import inside
-from jt_edu.variable.pytree import is_structure, parts_of, rebuilt
-from jt_edu.variable.var import Var, as_var
+from jt_edu.variable.autocast import cast_floats, inside
 
 __all__ = ["disable_casts", "float_function", "half_function", "promote_function", "register_float_function",
            "register_half_function", "register_promote_function"]  # fmt: skip
@@ -58,18 +54,6 @@ def cast_model(model: Module, dtype: DType | None, outputs: DType | None, keep_b
         )
     if outputs is not None:
         mine.register_forward_hook(lambda _, args, out: cast_floats(out, outputs))
-
-
-def cast_floats(value: Any, dtype: DType) -> Any:
-    """The same structure, with its real floats in another dtype.
-
-    Example:
-        >>> cast_floats([jt.array(1.5), {"n": jt.array(2)}], jt.float16)
-        [jt.Var(1.5, dtype=float16), {'n': jt.Var(2, dtype=int64)}]
-    """
-    if isinstance(value, (Var, np.ndarray)):
-        return as_var(value).cast(dtype) if as_var(value).dtype.kind == "f" else value
-    return rebuilt(value, [cast_floats(part, dtype) for part in parts_of(value)]) if is_structure(value) else value
 
 
 # functions

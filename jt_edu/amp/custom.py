@@ -16,7 +16,7 @@ from typing import Any
 from jt_edu.base.context import current
 from jt_edu.base.dtypes import as_dtype
 from jt_edu.base.errors import GradientError
-from jt_edu.variable.autocast import Region, cast_inside, inside
+from jt_edu.variable.autocast import Region, cast_floats, inside
 from jt_edu.variable.torch_keywords import on_cpu
 
 __all__ = ["custom_bwd", "custom_fwd"]
@@ -56,7 +56,7 @@ def custom_fwd(
             return fwd(self, *args, **named)
         self.region = None
         with inside(None):
-            return fwd(self, *cast_inside(args, wanted), **cast_inside(named, wanted))
+            return fwd(self, *cast_floats(args, wanted, doubles=False), **cast_floats(named, wanted, doubles=False))
 
     return execute
 

@@ -25,9 +25,9 @@ from jt_edu.base.context import Context, current
 from jt_edu.base.dtypes import DType, float32, promote
 from jt_edu.base.errors import DtypeError
 from jt_edu.ir.meta_ops import SOURCE
-from jt_edu.ir.node import Node, callers_line, describe_line
+from jt_edu.ir.node import Line, Node, callers_line, describe_line
 from jt_edu.variable.autograd import LEAF
-from jt_edu.variable.pytree import replaced, vars_in
+from jt_edu.variable.pytree import is_structure, parts_of, rebuilt, replaced, vars_in
 from jt_edu.variable.var import Var, as_var
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -42,7 +42,12 @@ class Cast:
     rule: str  # the list that it is in: "lower", "float32" or "widest"
     before: tuple[str, ...]  # dtypes of the floats that it was given
     to: str  # in which dtype it computed
-    where: str  # the learner's line
+    line: Line = field(repr=False)  # the learner's
+
+    @property
+    def where(self) -> str:
+        """The learner's line, such as `train.py:12: y = a @ b`."""
+        return describe_line(self.line)
 
     def __str__(self) -> str:
         return f"{self.function}: {', '.join(self.before)} -> {self.to}, by the list {self.rule!r}, {self.where}"
@@ -129,7 +134,7 @@ class Region:
         if not floats:
             return args, named
         to = {"lower": self.dtype, "float32": float32}.get(rule) or reduce(promote, floats, self.dtype)
-        decision = Cast(name, rule, tuple(map(str, floats)), str(to), describe_line(callers_line(3)))
+        decision = Cast(name, rule, tuple(map(str, floats)), str(to), callers_line(3))
         for t in current().traces:
             t.casts.append(decision)
         new = [self._cast(v, to) if _may_be_cast(v) else v for v in found]
@@ -159,14 +164,21 @@ def _spelled(name: str, function: Callable[..., Any], args: tuple[Any, ...], nam
     return name.format(**given.arguments)
 
 
-def cast_inside(value: Any, to: DType) -> Any:
-    """A structure with its Vars of floats in another dtype.
+def cast_floats(value: Any, to: DType, doubles: bool = True) -> Any:
+    """The same structure with its real floats in another dtype, those of float64 only if `doubles` are to be cast too.
 
     Example:
-        >>> [v.dtype for v in cast_inside([ones(1), ones(1, dtype="float64"), ones(1, dtype="int8")], jt.float16)]
-        [jt.float16, jt.float64, jt.int8]
+        >>> cast_floats([jt.array(1.5), {"n": jt.array(2)}], jt.float16)
+        [jt.Var(1.5, dtype=float16), {'n': jt.Var(2, dtype=int64)}]
+        >>> cast_floats(ones(1, dtype="float64"), jt.float16, doubles=False).dtype
+        jt.float64
     """
-    return replaced(value, [v.cast(to) if _may_be_cast(v) else v for v in vars_in(value)])
+    if isinstance(value, (Var, np.ndarray)):
+        var = as_var(value)
+        return var.cast(to) if var.dtype.kind == "f" and (doubles or _may_be_cast(var)) else value
+    if not is_structure(value):
+        return value
+    return rebuilt(value, [cast_floats(part, to, doubles) for part in parts_of(value)])
 
 
 def _may_be_cast(v: Var) -> bool:

@@ -30,6 +30,7 @@ from jt_edu.variable.var import Var
 
 __all__ = ["initialize", "load_state_dict", "master_params", "scale_loss", "state_dict"]
 
+GIVEN = ("cast_model_type", "patch_torch_functions", "keep_batchnorm_fp32", "master_weights", "loss_scale")
 SAVED = {"loss_scale": "scale", "unskipped": "clean"}  # Apex's word -> ours
 
 
@@ -63,21 +64,14 @@ def initialize(
         (jt.float16, jt.float32)
     """
     scalers: list[LossScaler] = []
-    if not yes_or_no("initialize", "enabled", enabled):
-        init(enabled=False)
+    if yes_or_no("initialize", "enabled", enabled):
+        wanted = cast_model_type, patch_torch_functions, keep_batchnorm_fp32, master_weights, loss_scale
+        chosen = _chosen(opt_level, dict(zip(GIVEN, wanted, strict=True)), verbosity)
+        scalers = _scales(chosen.loss_scale, num_losses, min_loss_scale, max_loss_scale)
+        rules, nets = _listed("optimizers", optimizers, Optimizer), _listed("models", models, Module)
+        _begin(rules, _cast(nets, rules, chosen, cast_model_outputs), chosen, scalers, verbosity)
     else:
-        wanted = {"cast_model_type": cast_model_type, "patch_torch_functions": patch_torch_functions,
-                  "keep_batchnorm_fp32": keep_batchnorm_fp32, "master_weights": master_weights,
-                  "loss_scale": loss_scale}  # fmt: skip
-        chosen = _chosen(opt_level, wanted, verbosity)
-        count, limits = whole("initialize", "num_losses", num_losses, 1), _limits(min_loss_scale, max_loss_scale)
-        scalers = [scaler_of(chosen.loss_scale, *limits) for _ in range(count)]
-        rules = _listed("optimizers", optimizers, Optimizer)
-        weights = _cast(_listed("models", models, Module), rules, chosen, cast_model_outputs)
-        init(chosen.patch_torch_functions, verbose=verbosity > 1)
-        for optimizer in rules:
-            Scaled(optimizer, scalers, chosen.master_weights, verbosity).attached().masters.begin(weights)
-            recast(optimizer)
+        init(enabled=False)
     current().rank_state["amp"] = scalers
     return models if optimizers is None else (models, optimizers)
 
@@ -94,9 +88,11 @@ def _chosen(opt_level: str, wanted: dict[str, Any], verbosity: int) -> Propertie
     return chosen
 
 
-def _limits(least: float | None, most: float) -> tuple[float, float]:
+def _scales(scale: float | str, count: int, least: float | None, most: float) -> list[LossScaler]:
+    """One for each loss."""
     bottom = 0.0 if least is None else number("initialize", "min_loss_scale", least, 0.0)
-    return bottom, number("initialize", "max_loss_scale", most, bottom, above=not bottom)
+    top = number("initialize", "max_loss_scale", most, bottom, above=not bottom)
+    return [scaler_of(scale, bottom, top) for _ in range(whole("initialize", "num_losses", count, 1))]
 
 
 def _listed(name: str, given: Any, kind: type) -> list[Any]:
@@ -122,6 +118,16 @@ def _cast(models: list[Module], optimizers: list[Optimizer], chosen: Properties,
     for model in models:
         cast_model(model, dtype, returned and as_dtype(returned), chosen.keep_batchnorm_fp32)
     return before
+
+
+def _begin(
+    optimizers: list[Optimizer], weights: dict[Var, Var], chosen: Properties, scalers: list[LossScaler], verbosity: int
+) -> None:
+    """Let operators cast, or not; and optimizers ask for their scale, and move masters that begin as these weights."""
+    init(chosen.patch_torch_functions, verbose=verbosity > 1)
+    for optimizer in optimizers:
+        Scaled(optimizer, scalers, chosen.master_weights, verbosity).attached().masters.begin(weights)
+        recast(optimizer)
 
 
 def scale_loss(
@@ -156,6 +162,15 @@ def scale_loss(
         return nullcontext(loss)
     if not isinstance(loss, Var):
         raise ArgumentError("amp.scale_loss takes the Var of a loss", short(loss), "the loss, not its number")
+    delay = yes_or_no("scale_loss", "delay_unscale", delay_unscale)
+    if loss_id not in range(len(scalers)):
+        found = f"loss_id={loss_id} of num_losses={len(scalers)}"
+        raise ArgumentError("loss_id counts losses from 0", found, "initialize(..., num_losses=2)")
+    return scaling(loss, _attached(optimizers), scalers[loss_id], delay, loss_id)
+
+
+def _attached(optimizers: Any) -> list[Scaled]:
+    """What `initialize` gave to each of these optimizers."""
     listed = _listed("optimizers", optimizers, Optimizer)
     if not listed:
         asked, way = "amp.scale_loss unscales the gradients of optimizers", "amp.scale_loss(loss, optimizer)"
@@ -164,11 +179,7 @@ def scale_loss(
         if "_amp" not in vars(optimizer):
             asked = "amp.scale_loss takes optimizers that amp.initialize was given"
             raise ArgumentError(asked, repr(optimizer), "amp.initialize(model, optimizer)")
-    if loss_id not in range(len(scalers)):
-        found = f"loss_id={loss_id} of num_losses={len(scalers)}"
-        raise ArgumentError("loss_id counts losses from 0", found, "initialize(..., num_losses=2)")
-    delay = yes_or_no("scale_loss", "delay_unscale", delay_unscale)
-    return scaling(loss, [vars(optimizer)["_amp"] for optimizer in listed], scalers[loss_id], delay, loss_id)
+    return [vars(optimizer)["_amp"] for optimizer in listed]
 
 
 def _scalers(who: str) -> list[LossScaler]:

@@ -109,16 +109,12 @@ class Region:
         try:
             self.decided += 1
             if named.get("out") is None:
-                args, named = self._as_listed(_spelled(name, function, args, named), args, named)
+                name = _spelled(name, function, args, named)
+                if rule := self.lists.of(name):
+                    args, named = self.by_rule(name, rule, args, named)
             return function(*args, **named)
         finally:
             moment.autocast = before
-
-    def _as_listed(
-        self, name: str, args: tuple[Any, ...], named: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        rule = self.lists.of(name)
-        return self.by_rule(name, rule, args, named) if rule else (args, named)
 
     def by_rule(
         self, name: str, rule: str, args: tuple[Any, ...], named: dict[str, Any]

@@ -28,17 +28,13 @@ def form(parser: argparse.ArgumentParser) -> Form:
     """The form of a parser, also of Python's own argparse.ArgumentParser; `parser.to_widgets()` of ours gives the same.
 
     Args:
-        parser: whose command line is filled in.
-
-    Returns:
-        A widget; its `command_line` is the text, its `namespace` what the parser makes of it.
+        parser: whose command line is filled in: `command_line` is its text, `namespace` what the parser makes of it.
 
     Raises:
         ArgumentError: no parser.
 
     Example:
-        >>> import argparse
-        >>> parser = argparse.ArgumentParser(prog="train.py")
+        >>> import argparse; parser = argparse.ArgumentParser(prog="train.py")
         >>> _ = parser.add_argument("--lr", type=float, default=0.1)
         >>> form(parser).namespace
         Namespace(lr=0.1)

@@ -11,13 +11,14 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any
 
+from jt_edu.amp.custom import cast_floats
 from jt_edu.base.context import current
 from jt_edu.base.dtypes import DType
 from jt_edu.base.errors import ArgumentError, DtypeError
 from jt_edu.base.own import own
 from jt_edu.nn.batch_norm import BatchNorm
 from jt_edu.nn.module import Module
-from jt_edu.variable.autocast import cast_floats, inside
+from jt_edu.variable.autocast import inside
 
 __all__ = ["disable_casts", "float_function", "half_function", "promote_function", "register_float_function",
            "register_half_function", "register_promote_function"]  # fmt: skip

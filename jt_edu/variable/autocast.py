@@ -27,7 +27,7 @@ from jt_edu.base.errors import DtypeError
 from jt_edu.ir.meta_ops import SOURCE
 from jt_edu.ir.node import Line, Node, callers_line, describe_line
 from jt_edu.variable.autograd import LEAF
-from jt_edu.variable.pytree import is_structure, parts_of, rebuilt, replaced, vars_in
+from jt_edu.variable.pytree import replaced, vars_in
 from jt_edu.variable.var import Var, as_var
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -122,7 +122,7 @@ class Region:
         """What a function is given, as a list with this name would have it."""
         given = tuple([as_var(a) if isinstance(a, np.ndarray) else a for a in args]), named
         found = vars_in(given)
-        floats = [v.dtype for v in found if _may_be_cast(v)]
+        floats = [v.dtype for v in found if may_be_cast(v)]
         if rule == "banned":
             if any(dtype.is_half for dtype in floats):
                 raise DtypeError(f"{name} is not safe in halves", f"dtypes {floats}", self.lists.banned[name])
@@ -133,7 +133,7 @@ class Region:
         decision = Cast(name, rule, tuple(map(str, floats)), str(to), callers_line(3))
         for t in current().traces:
             t.casts.append(decision)
-        new = [self._cast(v, to) if _may_be_cast(v) else v for v in found]
+        new = [self._cast(v, to) if may_be_cast(v) else v for v in found]
         for v, cast in zip(found, new, strict=True):
             if cast.node is not v.node:
                 DECIDED.setdefault(cast.node, decision)
@@ -160,25 +160,13 @@ def _spelled(name: str, function: Callable[..., Any], args: tuple[Any, ...], nam
     return name.format(**given.arguments)
 
 
-def cast_floats(value: Any, to: DType, doubles: bool = True) -> Any:
-    """The same structure with its real floats in another dtype, those of float64 only if `doubles` are to be cast too.
+def may_be_cast(v: Var) -> bool:
+    """float64 was asked for by name, and stays; so do complex and whole numbers.
 
     Example:
-        >>> cast_floats([jt.array(1.5), {"n": jt.array(2)}], jt.float16)
-        [jt.Var(1.5, dtype=float16), {'n': jt.Var(2, dtype=int64)}]
-        >>> cast_floats(ones(1, dtype="float64"), jt.float16, doubles=False).dtype
-        jt.float64
+        >>> may_be_cast(ones(1)), may_be_cast(ones(1, dtype="float64"))
+        (True, False)
     """
-    if isinstance(value, (Var, np.ndarray)):
-        var = as_var(value)
-        return var.cast(to) if var.dtype.kind == "f" and (doubles or _may_be_cast(var)) else value
-    if not is_structure(value):
-        return value
-    return rebuilt(value, [cast_floats(part, to, doubles) for part in parts_of(value)])
-
-
-def _may_be_cast(v: Var) -> bool:
-    """float64 was asked for by name, and stays; so do complex and whole numbers."""
     return v.dtype.kind == "f" and v.dtype.size < 8
 
 

@@ -98,7 +98,8 @@ class Scaled:
         """Forget the gradients of the optimizer, and those of the model."""
         self.aside = None
         self.own["zero_grad"](set_to_none)
-        Optimizer.zero_grad(self.model, set_to_none)
+        if self.model is not self.optimizer:
+            self.model.zero_grad(set_to_none)
 
     @contextmanager
     def next_loss(self, loss: Var) -> Iterator[Var]:
@@ -133,7 +134,8 @@ class Scaled:
                 "a step is made with unscaled gradients", "scaled ones, of an amp.scale_loss that is not over",
                 "step() after the with statement, and without delay_unscale in the last one",
             )  # fmt: skip
-        if any(p.grad is not None and m.grad is None for p, m in self.masters.pairs()):
+        pairs = self.masters.pairs()
+        if any(p.grad is not None for p, _ in pairs) and all(m.grad is None for _, m in pairs):
             raise GradientError(
                 "float32 masters of halves move by the gradients of a scaled loss", "those of loss.backward() alone",
                 "scaled.backward() inside of with amp.scale_loss(loss, optimizer) as scaled:, or optimizer.step(loss)",

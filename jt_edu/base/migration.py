@@ -14,7 +14,6 @@ _LEVELS = ("amp_reg", "amp_level", "auto_mixed_precision_level")
 _AMP = 'with jt.amp.autocast(dtype="float16", lists="apex"):, whose lists say which function prefers float16'
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
-    ("jt", "cuda"): f"{_CPU}. What torch.cuda.amp has is in jt.amp",
     ("jt", "device"): _CPU,
     ("jt", "use_cuda"): _CPU,
     ("jt", "Tensor"): "jt.Var, the class, or jt.array(...), which makes one",
@@ -87,6 +86,7 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     **{("jt.flags", f): _AMP for f in _LEVELS},
     ("jt", "fp16_utils"): "jt.amp, which has FP16_Optimizer; net.half(), for network_to_half(net)",
     ("jt", "apex"): "jt.amp, which has Apex's amp.initialize and scale_loss, and FP16_Optimizer",
+    ("jt.cuda", "amp"): 'jt.amp: with jt.amp.autocast(dtype="float16"):, and jt.amp.GradScaler()',
     ("jt.backends", "cudnn"): "jt.backends.conv, whose benchmark and deterministic are those of PyTorch's cudnn",
     ("jt.backends", "mkldnn"): "jt.backends.conv: algorithms are chosen automatically",
     ("jt.backends", "mkl"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",

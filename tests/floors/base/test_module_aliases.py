@@ -68,9 +68,8 @@ ARE_TOLD = {
     "from jt_edu.distributions import Normal": "jt offers no distributions. Try: jt.normal",
     "from jt_edu.distributions.normal import Normal": "jt offers no distributions. Try: jt.normal",
     "import jt_edu.distributions": "jt offers no distributions. Try: jt.normal",
-    "import jt_edu.cuda.amp": "jt offers no cuda. Try: leaving it out",
-    "from jt_edu.cuda.amp import autocast": "jt offers no cuda. Try: leaving it out: everything is on the CPU. What "
-    "torch.cuda.amp has is in jt.amp",
+    "import jt_edu.cuda.amp": "jt.cuda offers no amp. Try: jt.amp: with jt.amp.autocast",
+    "from jt_edu.cuda.amp import GradScaler": "jt.cuda offers no amp. Try: jt.amp: with jt.amp.autocast",
     "from jt_edu.fp16_utils import FP16_Optimizer": "jt offers no fp16_utils. Try: jt.amp, which has FP16_Optimizer",
     "from jt_edu.apex import amp": "jt offers no apex. Try: jt.amp, which has Apex's",
     "from jt_edu.utils.tensorboard import SummaryWriter": "jt offers no tensorboard. Try: jt_widgets.train_panel",

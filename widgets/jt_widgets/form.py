@@ -19,7 +19,6 @@ from typing import Any
 import ipywidgets as widgets
 
 from jt_edu.base.errors import ArgumentError
-from jt_edu.ir.builders import short
 from jt_widgets.form_fields import WIDE, Field, Times
 from jt_widgets.form_words import parsed, written
 
@@ -40,7 +39,7 @@ def form(parser: argparse.ArgumentParser) -> Form:
         Namespace(lr=0.1)
     """
     if not isinstance(parser, argparse.ArgumentParser):
-        raise ArgumentError("a form is that of an ArgumentParser", short(parser), "jt_widgets.form(parser)")
+        raise ArgumentError("a form is that of an ArgumentParser", type(parser).__name__, "jt_widgets.form(parser)")
     return Form(parser)
 
 

@@ -33,9 +33,8 @@ def form(parser: argparse.ArgumentParser) -> Form:
         ArgumentError: no parser.
 
     Example:
-        >>> import argparse; parser = argparse.ArgumentParser(prog="train.py")
-        >>> _ = parser.add_argument("--lr", type=float, default=0.1)
-        >>> form(parser).namespace
+        >>> import argparse; parser = argparse.ArgumentParser()
+        >>> _ = parser.add_argument("--lr", type=float, default=0.1); form(parser).namespace
         Namespace(lr=0.1)
     """
     if not isinstance(parser, argparse.ArgumentParser):

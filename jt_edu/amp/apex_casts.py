@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import reduce, wraps
+from functools import wraps
 from typing import Any
 
-import numpy as np
-
+from jt_edu.amp.custom import cast_floats
 from jt_edu.base.context import current
-from jt_edu.base.dtypes import DType, float32, promote
+from jt_edu.base.dtypes import DType
 from jt_edu.base.errors import ArgumentError, DtypeError
 from jt_edu.base.own import own
 from jt_edu.nn.batch_norm import BatchNorm
 from jt_edu.nn.module import Module
 from jt_edu.variable.autocast import inside
-from jt_edu.variable.pytree import is_structure, parts_of, rebuilt, vars_in
-from jt_edu.variable.var import Var, as_var
 
 __all__ = ["disable_casts", "float_function", "half_function", "promote_function", "register_float_function",
            "register_half_function", "register_promote_function"]  # fmt: skip
@@ -41,35 +38,23 @@ def check_float32(model: Module) -> None:
                              "no half() before it")  # fmt: skip
 
 
-def cast_model(model: Module, dtype: DType, keep_batchnorm: bool | None) -> None:
-    """Parameters and float buffers as another dtype, in place; those of batch norm only if they are not to be kept."""
-    norms = [own(m) for m in own(model).modules() if keep_batchnorm and isinstance(m, BatchNorm)]
-    kept = [(v, v.node) for m in norms for v in (*m.parameters(), *m.buffers())]
-    own(model).cast(dtype)
-    for v, node in kept:
-        v.node = node
+def cast_model(model: Module, dtype: DType | None, outputs: DType | None, keep_batchnorm: bool | None) -> None:
+    """Cast parameters, float buffers and what the model is given to one dtype, and what it returns to another.
 
-
-def cast_around(model: Module, inputs: DType | None, outputs: DType | None) -> None:
-    """Floats that a model is given, and those that it returns, get these dtypes."""
-    if inputs is not None:
-        own(model).register_forward_pre_hook(
-            lambda _, args, named: (cast_floats(args, inputs), cast_floats(named, inputs)), with_kwargs=True
+    Parameters are cast in place; those of batch norm only if they are not to be kept.
+    """
+    mine = own(model)
+    if dtype is not None:
+        norms = [own(m) for m in mine.modules() if keep_batchnorm and isinstance(m, BatchNorm)]
+        kept = [(v, v.node) for m in norms for v in (*m.parameters(), *m.buffers())]
+        mine.cast(dtype)
+        for v, node in kept:
+            v.node = node
+        mine.register_forward_pre_hook(
+            lambda _, args, named: (cast_floats(args, dtype), cast_floats(named, dtype)), with_kwargs=True
         )
     if outputs is not None:
-        own(model).register_forward_hook(lambda _, args, out: cast_floats(out, outputs))
-
-
-def cast_floats(value: Any, dtype: DType) -> Any:
-    """The same structure, with its real floats in another dtype.
-
-    Example:
-        >>> cast_floats([jt.array(1.5), {"n": jt.array(2)}], jt.float16)
-        [jt.Var(1.5, dtype=float16), {'n': jt.Var(2, dtype=int64)}]
-    """
-    if isinstance(value, (Var, np.ndarray)):
-        return as_var(value).cast(dtype) if as_var(value).dtype.kind == "f" else value
-    return rebuilt(value, [cast_floats(part, dtype) for part in parts_of(value)]) if is_structure(value) else value
+        mine.register_forward_hook(lambda _, args, out: cast_floats(out, outputs))
 
 
 # functions
@@ -84,7 +69,7 @@ def half_function(function: Callable[..., Any]) -> Callable[..., Any]:
         ...     twice(jt.ones(1)).dtype
         jt.float16
     """
-    return _casting(function, lambda floats, lower: lower)
+    return _casting(function, "lower")
 
 
 def float_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,7 +81,7 @@ def float_function(function: Callable[..., Any]) -> Callable[..., Any]:
         ...     twice(jt.ones(1).half()).dtype
         jt.float32
     """
-    return _casting(function, lambda floats, lower: float32)
+    return _casting(function, "float32")
 
 
 def promote_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,18 +93,16 @@ def promote_function(function: Callable[..., Any]) -> Callable[..., Any]:
         ...     first(jt.ones(1).half(), jt.ones(1)).dtype
         jt.float32
     """
-    return _casting(function, lambda floats, lower: reduce(promote, floats))
+    return _casting(function, "widest")
 
 
-def _casting(function: Callable[..., Any], decide: Callable[[list[DType], DType], DType]) -> Callable[..., Any]:
+def _casting(function: Callable[..., Any], rule: str) -> Callable[..., Any]:
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         region = current().threads.now.autocast
-        floats = [v.dtype for v in vars_in((args, named)) if v.dtype.kind == "f"] if region is not None else []
-        if not floats:
-            return function(*args, **named)
-        dtype = decide(floats, region.dtype)
-        return function(*cast_floats(args, dtype), **cast_floats(named, dtype))
+        if region is not None:
+            args, named = region.by_rule(function.__name__, rule, args, named)
+        return function(*args, **named)
 
     return call
 

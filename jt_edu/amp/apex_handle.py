@@ -8,14 +8,12 @@ with optimizer.scale_loss(loss) as scaled:            or one for each loss of an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from jt_edu.amp.apex_optimizer import Scaled, scaling
-from jt_edu.amp.apex_properties import CHECKED
-from jt_edu.amp.apex_state import tell
+from jt_edu.amp.apex_optimizer import Scaled, scaling, tell
+from jt_edu.amp.apex_properties import scaler_of
 from jt_edu.amp.lists import APEX
 from jt_edu.amp.loss_scaler import LossScaler
 from jt_edu.base.context import current
@@ -59,24 +57,13 @@ def init(
     return AmpHandle(active, scaler_of(loss_scale))
 
 
-def scaler_of(loss_scale: Any, least: float = 0.0, most: float = 2.0**24) -> LossScaler:
-    """The rule that a loss scale stands for: a number that stays, or "dynamic".
-
-    Example:
-        >>> scaler_of("dynamic").scale, scaler_of(128).scale
-        (65536.0, 128.0)
-    """
-    value = CHECKED["loss_scale"](loss_scale)
-    return LossScaler(least=least, most=most) if value == "dynamic" else LossScaler(value, dynamic=False)
-
-
 class Told(Region):
     """A region that prints what it decides."""
 
-    def _as_listed(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        if rule := self.lists.of(name):
-            tell(1, f"amp: {name} by the list {rule!r}")
-        return super()._as_listed(name, args, named)
+    def by_rule(self, name: str, rule: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """As every region does."""
+        tell(1, f"amp: {name} by the list {rule!r}")
+        return super().by_rule(name, rule, args, named)
 
 
 class AmpHandle:
@@ -94,8 +81,7 @@ class AmpHandle:
         """Whether operators cast, and losses are scaled."""
         return self._active
 
-    @contextmanager
-    def scale_loss(self, loss: Var, optimizer: Optimizer) -> Iterator[Var]:
+    def scale_loss(self, loss: Var, optimizer: Optimizer) -> AbstractContextManager[Var]:
         """A loss, scaled; at the end the gradients of the optimizer are unscaled.
 
         Args:
@@ -109,11 +95,9 @@ class AmpHandle:
             found, way = "handle.scale_loss after handle.wrap_optimizer", "optimizer.scale_loss(loss)"
             raise ArgumentError("a wrapped optimizer has scales of its own", found, way)
         if not self._active:
-            yield loss
-            return
+            return nullcontext(loss)
         one = vars(optimizer).get("_amp") or Scaled(optimizer, [self._scaler]).attached()
-        with scaling(loss, [one], self._scaler) as scaled:
-            yield scaled
+        return scaling(loss, [one], self._scaler)
 
     def wrap_optimizer(self, optimizer: Optimizer, num_loss: int = 1) -> Optimizer:
         """The optimizer, with `scale_loss(loss)`: called for so many losses before each step, each with its own scale.
@@ -132,34 +116,7 @@ class AmpHandle:
             0.25
         """
         self._wrapped = True
-        losses = Losses(optimizer, whole("wrap_optimizer", "num_loss", num_loss, 1), self._active)
-        vars(optimizer)["scale_loss"] = losses.scale_loss
+        count = whole("wrap_optimizer", "num_loss", num_loss, 1)
+        one = Scaled(optimizer, [scaler_of("dynamic") for _ in range(count)])
+        vars(optimizer)["scale_loss"] = one.attached().next_loss if self._active else nullcontext
         return optimizer
-
-
-class Losses(Scaled):
-    """An optimizer with a scale for each of its losses, which come in the same order before each step."""
-
-    def __init__(self, optimizer: Optimizer, count: int, active: bool) -> None:
-        super().__init__(optimizer, [scaler_of("dynamic") for _ in range(count)])
-        self.next, self.active = 0, active
-        if active:
-            self.attached()
-
-    @contextmanager
-    def scale_loss(self, loss: Var) -> Iterator[Var]:
-        """The next loss, scaled."""
-        if not self.active:
-            yield loss
-            return
-        if self.next == len(self.scalers):
-            found = f"loss number {self.next + 1} of num_loss={len(self.scalers)}"
-            raise ArgumentError("a wrapped optimizer makes its step after its losses", found, "step(), or more of them")
-        with scaling(loss, [self], self.scalers[self.next], number=self.next) as scaled:
-            yield scaled
-        self.next += 1
-
-    def step(self, loss: Any = None, retain_graph: bool = False) -> Var | None:
-        """One step for all losses."""
-        self.next = 0
-        return super().step(loss, retain_graph)

@@ -9,15 +9,15 @@ optimizer.step()                                   or, as in Jittor, for all thr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from jt_edu.amp.apex_casts import cast_around, cast_model, check_float32
-from jt_edu.amp.apex_handle import init, scaler_of
+from jt_edu.amp.apex_casts import cast_model, check_float32
+from jt_edu.amp.apex_handle import init
 from jt_edu.amp.apex_masters import recast
-from jt_edu.amp.apex_optimizer import Scaled, scaling
-from jt_edu.amp.apex_properties import BRIEF, CHECKED, Properties, level, overridden
-from jt_edu.amp.apex_state import Amp, amp_state, tell
+from jt_edu.amp.apex_optimizer import Scaled, scaling, tell
+from jt_edu.amp.apex_properties import BRIEF, Properties, level, overridden, scaler_of
+from jt_edu.amp.loss_scaler import LossScaler, check_names
 from jt_edu.base.context import current
 from jt_edu.base.dtypes import as_dtype, float32
 from jt_edu.base.errors import ArgumentError
@@ -29,6 +29,9 @@ from jt_edu.optim.param_groups import params_of
 from jt_edu.variable.var import Var
 
 __all__ = ["initialize", "load_state_dict", "master_params", "scale_loss", "state_dict"]
+
+GIVEN = ("cast_model_type", "patch_torch_functions", "keep_batchnorm_fp32", "master_weights", "loss_scale")
+SAVED = {"loss_scale": "scale", "unskipped": "clean"}  # Apex's word -> ours
 
 
 def initialize(
@@ -60,16 +63,16 @@ def initialize(
         >>> net.weight.dtype, net(jt.ones(1, 2)).dtype
         (jt.float16, jt.float32)
     """
-    wanted = cast_model_type, patch_torch_functions, keep_batchnorm_fp32, master_weights, loss_scale
-    if not yes_or_no("initialize", "enabled", enabled):
-        init(enabled=False)
-        current().rank_state["amp"] = Amp(Properties())
+    scalers: list[LossScaler] = []
+    if yes_or_no("initialize", "enabled", enabled):
+        wanted = cast_model_type, patch_torch_functions, keep_batchnorm_fp32, master_weights, loss_scale
+        chosen = _chosen(opt_level, dict(zip(GIVEN, wanted, strict=True)), verbosity)
+        scalers = _scales(chosen.loss_scale, num_losses, min_loss_scale, max_loss_scale)
+        rules, nets = _listed("optimizers", optimizers, Optimizer), _listed("models", models, Module)
+        _begin(rules, _cast(nets, rules, chosen, cast_model_outputs), chosen, scalers, verbosity)
     else:
-        chosen = _chosen(opt_level, dict(zip(CHECKED, wanted, strict=True)), verbosity)
-        count, limits = whole("initialize", "num_losses", num_losses, 1), _limits(min_loss_scale, max_loss_scale)
-        state = Amp(chosen, [scaler_of(chosen.loss_scale, *limits) for _ in range(count)], verbosity)
-        rules = _listed("optimizers", optimizers, Optimizer)
-        _prepare(_listed("models", models, Module), rules, state, cast_model_outputs)
+        init(enabled=False)
+    current().rank_state["amp"] = scalers
     return models if optimizers is None else (models, optimizers)
 
 
@@ -85,9 +88,11 @@ def _chosen(opt_level: str, wanted: dict[str, Any], verbosity: int) -> Propertie
     return chosen
 
 
-def _limits(least: float | None, most: float) -> tuple[float, float]:
+def _scales(scale: float | str, count: int, least: float | None, most: float) -> list[LossScaler]:
+    """One for each loss."""
     bottom = 0.0 if least is None else number("initialize", "min_loss_scale", least, 0.0)
-    return bottom, number("initialize", "max_loss_scale", most, bottom, above=not bottom)
+    top = number("initialize", "max_loss_scale", most, bottom, above=not bottom)
+    return [scaler_of(scale, bottom, top) for _ in range(whole("initialize", "num_losses", count, 1))]
 
 
 def _listed(name: str, given: Any, kind: type) -> list[Any]:
@@ -100,38 +105,34 @@ def _listed(name: str, given: Any, kind: type) -> list[Any]:
     return listed
 
 
-def _prepare(models: list[Module], optimizers: list[Optimizer], state: Amp, cast_model_outputs: Any) -> None:
-    """Cast what is to be cast, let operators cast or not, and make optimizers ask for their scale."""
+def _cast(models: list[Module], optimizers: list[Optimizer], chosen: Properties, outputs: Any) -> dict[Var, Var]:
+    """Cast models as a level says, if all of it can be cast; the answer is what the weights were before."""
     for optimizer in optimizers:
         if "_amp" in vars(optimizer):
             raise ArgumentError("an optimizer is initialized once", f"{optimizer!r} a second time", "a new optimizer")
-    wide = {p: p.detach() for optimizer in optimizers for p in params_of(optimizer.param_groups)}
-    _cast(models, state.properties, cast_model_outputs)
-    init(enabled=state.properties.patch_torch_functions, verbose=state.verbosity > 1)
-    for optimizer in optimizers:
-        scaled = Scaled(optimizer, state.scalers, state.properties.master_weights, state.verbosity).attached()
-        if scaled.masters is not None:
-            scaled.masters.begin(wide)
-        recast(optimizer)
-    current().rank_state["amp"] = state
-
-
-def _cast(models: list[Module], chosen: Properties, cast_model_outputs: Any) -> None:
-    """Models, what they are given, and what they return."""
-    outputs = None if cast_model_outputs is None else as_dtype(cast_model_outputs)
     for model in models:
         check_float32(model)
+    before = {p: p.detach() for optimizer in optimizers for p in params_of(optimizer.param_groups)}
+    dtype = as_dtype(chosen.cast_model_type) if chosen.cast_model_type else None
+    returned = float32 if outputs is None and dtype is not None else outputs
     for model in models:
-        if chosen.cast_model_type:
-            dtype = as_dtype(chosen.cast_model_type)
-            cast_model(model, dtype, chosen.keep_batchnorm_fp32)
-            cast_around(model, dtype, outputs or float32)
-        else:
-            cast_around(model, None, outputs)
+        cast_model(model, dtype, returned and as_dtype(returned), chosen.keep_batchnorm_fp32)
+    return before
 
 
-@contextmanager
-def scale_loss(loss: Var, optimizers: Any, loss_id: int = 0, delay_unscale: bool = False) -> Iterator[Var]:
+def _begin(
+    optimizers: list[Optimizer], weights: dict[Var, Var], chosen: Properties, scalers: list[LossScaler], verbosity: int
+) -> None:
+    """Let operators cast, or not; and optimizers ask for their scale, and move masters that begin as these weights."""
+    init(chosen.patch_torch_functions, verbose=verbosity > 1)
+    for optimizer in optimizers:
+        Scaled(optimizer, scalers, chosen.master_weights, verbosity).attached().masters.begin(weights)
+        recast(optimizer)
+
+
+def scale_loss(
+    loss: Var, optimizers: Any, loss_id: int = 0, delay_unscale: bool = False
+) -> AbstractContextManager[Var]:
     """A loss times its scale; at the end the gradients of the optimizers are unscaled.
 
     If one of them is inf or nan, a dynamic scale is halved, and the next step of these optimizers is left out, on all
@@ -156,16 +157,16 @@ def scale_loss(loss: Var, optimizers: Any, loss_id: int = 0, delay_unscale: bool
         >>> sgd.step(); w.item()
         0.5
     """
-    state = amp_state("scale_loss")
-    if not state.properties.enabled:
-        yield loss
-        return
+    scalers = _scalers("scale_loss")
+    if not scalers:
+        return nullcontext(loss)
     if not isinstance(loss, Var):
         raise ArgumentError("amp.scale_loss takes the Var of a loss", short(loss), "the loss, not its number")
-    chosen = _attached(optimizers)
     delay = yes_or_no("scale_loss", "delay_unscale", delay_unscale)
-    with scaling(loss, chosen, state.scaler(loss_id), delay, loss_id) as scaled:
-        yield scaled
+    if loss_id not in range(len(scalers)):
+        found = f"loss_id={loss_id} of num_losses={len(scalers)}"
+        raise ArgumentError("loss_id counts losses from 0", found, "initialize(..., num_losses=2)")
+    return scaling(loss, _attached(optimizers), scalers[loss_id], delay, loss_id)
 
 
 def _attached(optimizers: Any) -> list[Scaled]:
@@ -176,12 +177,18 @@ def _attached(optimizers: Any) -> list[Scaled]:
         raise ArgumentError(asked, f"optimizers={optimizers!r}", way)
     for optimizer in listed:
         if "_amp" not in vars(optimizer):
-            asked, way = (
-                "amp.scale_loss takes optimizers that amp.initialize was given",
-                "amp.initialize(model, optimizer)",
-            )
-            raise ArgumentError(asked, repr(optimizer), way)
+            asked = "amp.scale_loss takes optimizers that amp.initialize was given"
+            raise ArgumentError(asked, repr(optimizer), "amp.initialize(model, optimizer)")
     return [vars(optimizer)["_amp"] for optimizer in listed]
+
+
+def _scalers(who: str) -> list[LossScaler]:
+    """What `initialize` chose: a scale for each loss; none, if it was told to do nothing."""
+    found: list[LossScaler] | None = current().rank_state.get("amp")
+    if found is None:
+        way = "model, optimizer = amp.initialize(model, optimizer)"
+        raise ArgumentError(f"amp.{who} goes by what amp.initialize chose", "no call of it", way)
+    return found
 
 
 def master_params(optimizer: Optimizer) -> Iterator[Var]:
@@ -206,8 +213,7 @@ def state_dict() -> dict[str, dict[str, float]]:
         >>> state_dict()
         {'loss_scaler0': {'loss_scale': 65536.0, 'unskipped': 0}}
     """
-    scalers = amp_state("state_dict").scalers
-    return {f"loss_scaler{k}": {"loss_scale": s.scale, "unskipped": s.clean} for k, s in enumerate(scalers)}
+    return {f"loss_scaler{k}": scaler.state(SAVED) for k, scaler in enumerate(_scalers("state_dict"))}
 
 
 def load_state_dict(state: dict[str, dict[str, float]]) -> None:
@@ -225,18 +231,8 @@ def load_state_dict(state: dict[str, dict[str, float]]) -> None:
         >>> state_dict()
         {'loss_scaler0': {'loss_scale': 8.0, 'unskipped': 3}}
     """
-    own = state_dict()
-    fits = isinstance(state, dict) and {*state} == {*own}
-    if not fits or any(not isinstance(one, dict) or {*one} != {"loss_scale", "unskipped"} for one in state.values()):
-        raise ArgumentError(
-            f"the state of amp has {', '.join(own)}", short(state), "amp.state_dict(), of as many losses"
-        )
-    read = [
-        (
-            number("load_state_dict", "loss_scale", state[name]["loss_scale"], 0.0, above=True, finite=True),
-            whole("load_state_dict", "unskipped", state[name]["unskipped"], 0),
-        )
-        for name in own
-    ]
-    for scaler, (scale, clean) in zip(amp_state("load_state_dict").scalers, read, strict=True):
-        scaler.scale, scaler.clean = scale, clean
+    scalers, way = _scalers("load_state_dict"), "amp.state_dict(), of as many losses"
+    check_names("amp", state, own := [*state_dict()], way)
+    for targets in ([LossScaler() for _ in own], scalers):  # the first ones only find out whether all of it fits
+        for name, scaler in zip(own, targets, strict=True):
+            scaler.load(name, state[name], SAVED, way)

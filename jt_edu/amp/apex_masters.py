@@ -31,6 +31,10 @@ class Masters:
 
     `model` is an optimizer without a rule, which collects the gradients of the model's own parameters.
 
+    Args:
+        optimizer: whose halves are copied.
+        wanted: False: it keeps its halves, is the `model` itself, and there are no pairs.
+
     Example:
         >>> w = jt.array([0.5], "float16")
         >>> sgd = jt.optim.SGD([w], lr=0.1)
@@ -41,11 +45,12 @@ class Masters:
         jt.Var([0.75], dtype=float16)
     """
 
-    def __init__(self, optimizer: Optimizer) -> None:
-        self.optimizer = optimizer
-        self.model = Optimizer([{"params": [*group["params"]]} for group in optimizer.param_groups])
+    def __init__(self, optimizer: Optimizer, wanted: bool = True) -> None:
+        self.optimizer, self.model = optimizer, optimizer
         self.published: list[Node] = []
-        self._replace(0)
+        if wanted:
+            self.model = Optimizer([{"params": [*group["params"]]} for group in optimizer.param_groups])
+            self._replace(0)
 
     def _replace(self, first: int) -> None:
         """Put masters into the groups from this one on; what the optimizer keeps becomes float32, too."""
@@ -54,10 +59,13 @@ class Masters:
         recast(self.optimizer)
         self.published = [p.node for p, _ in self.pairs()]
 
+    def both(self) -> list[tuple[Var, Var]]:
+        """(a parameter of the model, what the optimizer moves for it), for all of them."""
+        return list(zip(params_of(self.model.param_groups), params_of(self.optimizer.param_groups), strict=True))
+
     def pairs(self) -> list[tuple[Var, Var]]:
-        """(a parameter of the model, its master), for all that are not the same."""
-        both = zip(params_of(self.model.param_groups), params_of(self.optimizer.param_groups), strict=True)
-        return [(p, m) for p, m in both if p is not m]
+        """The same for those that have a master."""
+        return [(p, m) for p, m in self.both() if p is not m]
 
     def add_group(self) -> None:
         """The optimizer was given one more group of parameters."""
@@ -88,16 +96,15 @@ class Masters:
 
     def save(self, saved: dict[str, Any]) -> dict[str, Any]:
         """A state dict of the optimizer, with the masters beside its states."""
-        both = zip(params_of(self.model.param_groups), params_of(self.optimizer.param_groups), strict=True)
-        for number, (p, m) in enumerate(both):
+        for number, (p, m) in enumerate(self.both()):
             if p is not m:
                 saved["state"][number][SAVED] = m.detach()
         return saved
 
     def load(self) -> None:
         """Take the masters out of the states that the optimizer has read, if they were saved, and publish them."""
-        for m, state in zip(params_of(self.optimizer.param_groups), self.optimizer.state, strict=True):
-            if SAVED in state:
+        for (p, m), state in zip(self.both(), self.optimizer.state, strict=True):
+            if p is not m and SAVED in state:
                 m.update(state.pop(SAVED))
         self.publish()
 

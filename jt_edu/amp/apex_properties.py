@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from jt_edu.amp.loss_scaler import WHO, LossScaler
 from jt_edu.base.dtypes import DType, as_dtype, float16, float32
 from jt_edu.base.errors import ArgumentError, DtypeError
 from jt_edu.ir.builders import short
@@ -67,6 +68,7 @@ BRIEF = {
     "O2": "a float16 model with float32 batch norm and float32 master weights",
     "O3": "float16 throughout",
 }
+WEIGHTS = ("cast_model_type", "keep_batchnorm_fp32", "master_weights")  # properties that O1 has no use for
 
 
 def level(name: Any) -> Properties:
@@ -99,7 +101,7 @@ def overridden(chosen: Properties, wanted: Mapping[str, Any]) -> Properties:
         >>> overridden(level("O2"), {"loss_scale": "128.0", "keep_batchnorm_fp32": None}).loss_scale
         128.0
     """
-    given = {name: CHECKED[name](value) for name, value in wanted.items() if value is not None}
+    given = {name: _read(name, value) for name, value in wanted.items() if value is not None}
     for name, value in given.items():
         if chosen.opt_level == "O1" and name in WEIGHTS and not (name == WEIGHTS[0] and value in (False, float32)):
             found, way = f"{name}={value}", "opt_level='O2', in which the model is cast"
@@ -110,34 +112,39 @@ def overridden(chosen: Properties, wanted: Mapping[str, Any]) -> Properties:
     return replace(chosen, **given)
 
 
-def _cast_model_type(value: Any) -> Any:
-    if value is False:
-        return False
+def _read(name: str, value: Any) -> Any:
+    """A property, as somebody may write it."""
+    if name == "loss_scale":
+        return scale_of(value)
+    if name != "cast_model_type" or value is False:
+        texts = {"True": True, "False": False} if name == "keep_batchnorm_fp32" else {}
+        return yes_or_no("initialize", name, texts.get(value, value))
     if not (dtype := as_dtype(value)).is_float:
         raise DtypeError("a model is cast to a float dtype", f"cast_model_type={dtype}", "jt.float16 or jt.bfloat16")
     return dtype
 
 
-def _keep_batchnorm(value: Any) -> bool:
-    return yes_or_no("initialize", "keep_batchnorm_fp32", {"True": True, "False": False}.get(value, value))
+def scale_of(value: Any) -> float | str:
+    """A loss scale, as somebody may write it.
 
-
-def _loss_scale(value: Any) -> float | str:
-    if value == "dynamic":
-        return "dynamic"
+    Example:
+        >>> scale_of("128.0"), scale_of("dynamic")
+        (128.0, 'dynamic')
+    """
     try:
-        read = float(value) if isinstance(value, str) else value
-    except ValueError:
+        bare = float(value) if isinstance(value, str) and value != "dynamic" else value
+        return bare if bare == "dynamic" else float(number(WHO, "loss_scale", bare, 0.0, above=True, finite=True))
+    except ValueError:  # an ArgumentError is one
         found = f"loss_scale={short(value)}"
-        raise ArgumentError("a loss scale is a number, or 'dynamic'", found, "loss_scale='dynamic'") from None
-    return float(number("initialize", "loss_scale", read, 0.0, above=True, finite=True))
+        raise ArgumentError("a loss scale is a number above 0, or 'dynamic'", found, "loss_scale='dynamic'") from None
 
 
-WEIGHTS = ("cast_model_type", "keep_batchnorm_fp32", "master_weights")
-CHECKED = {
-    "cast_model_type": _cast_model_type,
-    "patch_torch_functions": lambda value: yes_or_no("initialize", "patch_torch_functions", value),
-    "keep_batchnorm_fp32": _keep_batchnorm,
-    "master_weights": lambda value: yes_or_no("initialize", "master_weights", value),
-    "loss_scale": _loss_scale,
-}
+def scaler_of(loss_scale: Any, least: float = 0.0, most: float = 2.0**24) -> LossScaler:
+    """The rule that a loss scale stands for: a number that stays, or "dynamic".
+
+    Example:
+        >>> scaler_of("dynamic").scale, scaler_of(128).scale
+        (65536.0, 128.0)
+    """
+    value = scale_of(loss_scale)
+    return LossScaler(least=least, most=most) if value == "dynamic" else LossScaler(float(value), dynamic=False)

@@ -13,11 +13,15 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
+import numpy as np
+
 from jt_edu.base.context import current
-from jt_edu.base.dtypes import as_dtype
+from jt_edu.base.dtypes import DType, as_dtype
 from jt_edu.base.errors import GradientError
-from jt_edu.variable.autocast import Region, cast_inside, inside
+from jt_edu.variable.autocast import Region, inside, may_be_cast
+from jt_edu.variable.pytree import is_structure, parts_of, rebuilt
 from jt_edu.variable.torch_keywords import on_cpu
+from jt_edu.variable.var import Var, as_var
 
 __all__ = ["custom_bwd", "custom_fwd"]
 
@@ -56,7 +60,7 @@ def custom_fwd(
             return fwd(self, *args, **named)
         self.region = None
         with inside(None):
-            return fwd(self, *cast_inside(args, wanted), **cast_inside(named, wanted))
+            return fwd(self, *cast_floats(args, wanted, doubles=False), **cast_floats(named, wanted, doubles=False))
 
     return execute
 
@@ -101,3 +105,20 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu
             return bwd(self, *douts)
 
     return grad
+
+
+def cast_floats(value: Any, to: DType, doubles: bool = True) -> Any:
+    """The same structure with its real floats in another dtype, those of float64 only if `doubles` are to be cast too.
+
+    Example:
+        >>> cast_floats([jt.array(1.5), {"n": jt.array(2)}], jt.float16)
+        [jt.Var(1.5, dtype=float16), {'n': jt.Var(2, dtype=int64)}]
+        >>> cast_floats(jt.ones(1, dtype="float64"), jt.float16, doubles=False).dtype
+        jt.float64
+    """
+    if isinstance(value, (Var, np.ndarray)):
+        var = as_var(value)
+        return var.cast(to) if var.dtype.kind == "f" and (doubles or may_be_cast(var)) else value
+    if not is_structure(value):
+        return value
+    return rebuilt(value, [cast_floats(part, to, doubles) for part in parts_of(value)])

@@ -13,17 +13,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jt_edu.amp.apex_optimizer import Scaled
-from jt_edu.amp.loss_scaler import LossScaler, let_go
+from jt_edu.amp.loss_scaler import LossScaler, check_names
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import short
-from jt_edu.ops.arguments import number, yes_or_no
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.hyperparameters import Group
 from jt_edu.variable.var import Var
 
 __all__ = ["FP16_Optimizer"]
 
-WORDS = {"init_scale": "scale", "scale_factor": "growth", "scale_window": "window"}  # Apex's -> those of the rule
+WORDS = {"init_scale": "scale", "scale_factor": "growth_factor", "scale_window": "growth_interval"}  # Apex's -> ours
+RULE = {"scale": "scale", "clean": "clean"}
 SAVED = ("loss_scaler", "dynamic_loss_scale", "overflow", "optimizer_state_dict")
 
 
@@ -61,11 +62,11 @@ class FP16_Optimizer:  # noqa: N801 - Apex's name
         if not isinstance(init_optimizer, Optimizer):
             raise ArgumentError("FP16_Optimizer wraps an optimizer", short(init_optimizer), "SGD(net.parameters())")
         self.dynamic_loss_scale = yes_or_no("FP16_Optimizer", "dynamic_loss_scale", dynamic_loss_scale)
-        scale = number("FP16_Optimizer", "static_loss_scale", static_loss_scale, 0.0, above=True, finite=True)
-        rule = _rule(dynamic_loss_args or {}) if self.dynamic_loss_scale else LossScaler(scale, dynamic=False)
-        self.loss_scaler, self.overflow = rule, False
+        stays = LossScaler(static_loss_scale, dynamic=False)
+        self.loss_scaler = _rule(dynamic_loss_args or {}) if self.dynamic_loss_scale else stays
+        self.overflow = False
         told = int(yes_or_no("FP16_Optimizer", "verbose", verbose))
-        self._scaled = Scaled(init_optimizer, [rule], masters=True, verbosity=told)
+        self._scaled = Scaled(init_optimizer, [self.loss_scaler], masters=True, verbosity=told)
         self.optimizer = init_optimizer
 
     @property
@@ -75,7 +76,7 @@ class FP16_Optimizer:  # noqa: N801 - Apex's name
 
     @loss_scale.setter
     def loss_scale(self, value: float) -> None:
-        self.loss_scaler.scale = number("FP16_Optimizer", "loss_scale", value, 0.0, above=True, finite=True)
+        self.loss_scaler.set(scale=value)
 
     @property
     def param_groups(self) -> list[Group]:
@@ -89,8 +90,8 @@ class FP16_Optimizer:  # noqa: N801 - Apex's name
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of the model and of the masters, or set them to 0."""
-        self._scaled.zero_grad(yes_or_no("zero_grad", "set_to_none", set_to_none))
-        self.overflow = False
+        self._scaled.zero_grad(set_to_none)
+        self._scaled.left_out = ""
 
     def backward(self, loss: Var, update_master_grads: bool = True, retain_graph: bool = False) -> None:
         """Add the gradients of a loss, scaled, to those of the model; and then to those of the masters.
@@ -101,19 +102,15 @@ class FP16_Optimizer:  # noqa: N801 - Apex's name
             retain_graph: keep what the loss was computed from.
         """
         now = yes_or_no("backward", "update_master_grads", update_master_grads)
-        self._scaled.open()
-        wide = loss.cast("float32") if loss.dtype.is_half else loss
-        scaled = self.loss_scaler.scaled(wide)
-        self._scaled.backward(scaled, retain_graph)
-        let_go(loss, scaled, self.loss_scaler, retain_graph)
+        self._scaled.graded(loss, self.loss_scaler, retain_graph, delay_unscale=True)
         if now:
             self.update_master_grads()
 
     def update_master_grads(self) -> None:
         """Add the model's gradients to those of the masters, unscaled; with a dynamic scale, look for inf and nan."""
-        if self._scaled.aside is not None:
-            found = self._scaled.close(self.loss_scaler)
-            self.overflow |= found
+        if self._scaled.aside is not None and self._scaled.close(self.loss_scaler):
+            self._scaled.left_out = "an overflow"
+        self.overflow = bool(self._scaled.left_out)
 
     def clip_master_grads(self, max_norm: float, norm_type: float = 2.0) -> Any:
         """Scale the masters' gradients by one factor, so that their norm is at most `max_norm`.
@@ -141,9 +138,8 @@ class FP16_Optimizer:  # noqa: N801 - Apex's name
             self.backward(closure)
         elif closure is not None:
             return self._by(closure)
-        if self.loss_scaler.update(self.overflow):
+        if self.loss_scaler.update(bool(self._scaled.left_out)):
             self._scaled.left_out = f"Gradient overflow: a step is left out, the loss scale becomes {self.loss_scale}"
-        self.overflow = False
         return self._scaled.step()
 
     def _by(self, closure: Callable[[], Var]) -> Var | None:
@@ -151,11 +147,9 @@ class FP16_Optimizer:  # noqa: N801 - Apex's name
         if self.dynamic_loss_scale:
             raise ArgumentError("a function computes a loss whose scale stays", "dynamic_loss_scale=True",
                                 "static_loss_scale, or backward(loss) and step()")  # fmt: skip
-        masters = self._scaled.masters
 
         def loss() -> Var:
-            if masters is not None:
-                masters.publish()
+            self._scaled.masters.publish()
             return closure()
 
         return self._scaled._moved(loss, retain_graph=False)
@@ -167,7 +161,7 @@ class FP16_Optimizer:  # noqa: N801 - Apex's name
             >>> sorted(FP16_Optimizer(jt.optim.SGD([jt.ones(1).half()], lr=0.1)).state_dict())
             ['dynamic_loss_scale', 'loss_scaler', 'optimizer_state_dict', 'overflow']
         """
-        rule = {"scale": self.loss_scaler.scale, "clean": self.loss_scaler.clean}
+        rule = self.loss_scaler.state(RULE)
         return dict(zip(SAVED, (rule, self.dynamic_loss_scale, self.overflow, self._scaled.state_dict()), strict=True))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -179,11 +173,9 @@ class FP16_Optimizer:  # noqa: N801 - Apex's name
         Raises:
             ArgumentError: it is something else.
         """
-        if not isinstance(state_dict, dict) or {*state_dict} != {*SAVED}:
-            raise ArgumentError(f"the state of an FP16_Optimizer has {', '.join(SAVED)}", short(state_dict))
+        check_names("an FP16_Optimizer", state_dict, SAVED)
+        self.loss_scaler.load("its loss_scaler", state_dict["loss_scaler"], RULE)
         self._scaled.load_state_dict(state_dict["optimizer_state_dict"])
-        rule = state_dict["loss_scaler"]
-        self.loss_scaler.scale, self.loss_scaler.clean = float(rule["scale"]), int(rule["clean"])
         self.dynamic_loss_scale = self.loss_scaler.dynamic = bool(state_dict["dynamic_loss_scale"])
         self.overflow = bool(state_dict["overflow"])
 
@@ -193,5 +185,5 @@ def _rule(given: Mapping[str, Any]) -> LossScaler:
     if not {*given} <= {*WORDS}:
         raise ArgumentError(f"dynamic_loss_args has {', '.join(WORDS)}", short(dict(given)))
     factor = given.get("scale_factor", 2.0)
-    named = {"scale": 2.0**32, "window": 1000, **{WORDS[name]: value for name, value in given.items()}}
-    return LossScaler(**named, backoff=1 / factor, least=1.0)
+    named = {"scale": 2.0**32, "growth_interval": 1000, **{WORDS[name]: value for name, value in given.items()}}
+    return LossScaler(**named, backoff_factor=1 / factor, least=1.0)

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.amp.loss_scaler import LossScaler, let_go, make, skip, unscaled
+from jt_edu.amp.loss_scaler import LossScaler, let_go, make, unscaled
 from jt_edu.base.errors import ArgumentError, DtypeError, GradientError
 from jt_edu.base.own import doing
 from jt_edu.ir.builders import short
-from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.param_groups import label, params_of
 from jt_edu.variable.torch_keywords import on_cpu
 from jt_edu.variable.var import Var
 
-SAVED = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")
+SAVED = {name: name for name in ("scale", "growth_factor", "backoff_factor", "growth_interval")}
+SAVED["_growth_tracker"] = "clean"  # PyTorch's word -> ours
 
 
 class GradScaler:
@@ -60,10 +61,8 @@ class GradScaler:
     ) -> None:  # fmt: skip
         on_cpu("GradScaler", device)
         self._enabled = yes_or_no("GradScaler", "enabled", enabled)
-        self._rule = LossScaler(init_scale)
-        self.set_growth_factor(growth_factor)
-        self.set_backoff_factor(backoff_factor)
-        self.set_growth_interval(growth_interval)
+        self._rule = LossScaler(init_scale, growth_factor=growth_factor, backoff_factor=backoff_factor,
+                                growth_interval=growth_interval)  # fmt: skip
         self._found: dict[Optimizer, bool] = {}  # whose gradients were unscaled since `update`: did any overflow?
         self._stepped: set[Optimizer] = set()
 
@@ -139,7 +138,7 @@ class GradScaler:
         if optimizer not in self._found:
             self.unscale_(optimizer)
         if self._found[optimizer]:
-            skip(optimizer)
+            optimizer._let_go(None)  # as after a step: gradients that the optimizer collected itself are forgotten
         else:
             doing(optimizer, "step")()
         self._stepped.add(optimizer)
@@ -162,8 +161,7 @@ class GradScaler:
         if not self._enabled:
             return
         if new_scale is not None:
-            wanted = new_scale.item() if isinstance(new_scale, Var) else new_scale
-            self._rule.scale = number("update", "new_scale", wanted, 0.0, above=True, finite=True)
+            self._rule.set(scale=new_scale.item() if isinstance(new_scale, Var) else new_scale)
         elif not self._found:
             raise ArgumentError("update follows a step", "0 optimizers with gradients that were looked at",
                                 "scaler.step(optimizer) before it")  # fmt: skip
@@ -181,29 +179,27 @@ class GradScaler:
 
     def get_growth_factor(self) -> float:
         """What the scale is multiplied by when it grows."""
-        return self._rule.growth
+        return self._rule.growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
         """Another growth factor, above 1."""
-        self._rule.growth = number("GradScaler", "growth_factor", new_factor, 1.0, above=True)
+        self._rule.set(growth_factor=new_factor)
 
     def get_backoff_factor(self) -> float:
         """What the scale is multiplied by after an overflow."""
-        return self._rule.backoff
+        return self._rule.backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
         """Another backoff factor, below 1."""
-        if number("GradScaler", "backoff_factor", new_factor, 0.0, above=True) >= 1:
-            raise ArgumentError("backoff_factor makes the scale smaller", f"backoff_factor={new_factor}", "0.5")
-        self._rule.backoff = float(new_factor)
+        self._rule.set(backoff_factor=new_factor)
 
     def get_growth_interval(self) -> int:
         """How many clean steps it takes until the scale grows."""
-        return self._rule.window
+        return self._rule.growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
         """Another number of steps."""
-        self._rule.window = whole("GradScaler", "growth_interval", new_interval, 1)
+        self._rule.set(growth_interval=new_interval)
 
     def state_dict(self) -> dict[str, Any]:
         """Scale, factors and the count of clean steps, under PyTorch's names; empty if nothing is scaled.
@@ -212,9 +208,7 @@ class GradScaler:
             >>> GradScaler().state_dict()["scale"], GradScaler(enabled=False).state_dict()
             (65536.0, {})
         """
-        rule = self._rule
-        values = rule.scale, rule.growth, rule.backoff, rule.window, rule.clean
-        return dict(zip(SAVED, values, strict=True)) if self._enabled else {}
+        return self._rule.state(SAVED) if self._enabled else {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on as the scaler did whose state this is.
@@ -222,32 +216,24 @@ class GradScaler:
         Raises:
             ArgumentError: it is not one of a scaler that was enabled.
         """
-        if not self._enabled:
-            return
-        if not isinstance(state_dict, dict) or {*state_dict} != {*SAVED}:
-            raise ArgumentError(f"the state of a GradScaler has {', '.join(SAVED)}", short(state_dict),
-                                "state_dict() of a scaler that is enabled")  # fmt: skip
-        new = [state_dict[name] for name in SAVED]
-        rule = LossScaler(new[0], growth=new[1], backoff=new[2], window=new[3])
-        rule.clean = whole("GradScaler", "_growth_tracker", new[4], 0)
-        self._rule = rule
+        if self._enabled:
+            self._rule.load("a GradScaler", state_dict, SAVED, "state_dict() of a scaler that is enabled")
 
 
 def _divide(optimizer: Optimizer, rule: LossScaler) -> bool:
     """Unscale the gradients in `.grad`, in place; whether any was inf or nan."""
     optimizer._whole_batch()
-    held = [p for p in params_of(optimizer.param_groups) if p.grad is not None]
+    held = [(p, p.grad) for p in params_of(optimizer.param_groups) if p.grad is not None]
     if not held:
         raise GradientError("unscale_ divides the gradients of an optimizer", "0 gradients",
                             "scaler.scale(loss).backward()")  # fmt: skip
-    for p in held:
-        if p.grad is not None and p.grad.dtype == "float16":
+    for p, g in held:
+        if g.dtype == "float16":
             raise DtypeError(
                 "a scale is taken out of gradients that can hold what it has saved", f"float16 for {label(p)}",
                 "float32 parameters under jt.amp.autocast, or amp.initialize(opt_level='O2')",
             )  # fmt: skip
-    new, overflow = unscaled([p.grad for p in held if p.grad is not None], rule)
-    for p, g in zip(held, new, strict=True):
-        if p.grad is not None:
-            p.grad.update(g)
+    new, overflow = unscaled([g for _, g in held], rule)
+    for (_, g), value in zip(held, new, strict=True):
+        g.update(value)
     return overflow

@@ -15,7 +15,8 @@ Source: Micikevicius et al. 2018, "Mixed precision training", section 3.2 (arXiv
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ import numpy as np
 from jt_edu.base.context import current, no_grad
 from jt_edu.base.errors import ArgumentError
 from jt_edu.capture.recorder import knob
-from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ir.builders import short
+from jt_edu.ops.arguments import number, whole
 from jt_edu.ops.concat import stack
 from jt_edu.ops.create import sync
 from jt_edu.optim.commit import forget_history
@@ -31,21 +33,23 @@ from jt_edu.variable.parallel_context import team
 from jt_edu.variable.var import Var
 
 LARGEST = float(np.finfo(np.float32).max)  # a scale is a float32, which a larger one would make inf
+WHO = "a loss scale"  # takes these numbers
 
 
+@dataclass(eq=False)
 class LossScaler:
-    """A scale, and the rule by which it changes.
+    """A scale, and the rule by which it changes; its words are PyTorch's.
 
-        overflow         scale = max(least, scale * backoff), clean = 0, and the step is left out
-        none             clean = clean + 1
-        clean = window   scale = min(most, scale * growth), clean = 0; not beyond the largest float32
+        overflow                   scale = max(least, scale * backoff_factor), clean = 0, and the step is left out
+        none                       clean = clean + 1
+        clean = growth_interval    scale = min(most, scale * growth_factor), clean = 0; not beyond the largest float32
 
     Args:
         scale: what it starts with.
         dynamic: False: the scale stays, and no step is left out.
-        growth: what it is multiplied by after `window` clean steps.
-        backoff: what it is multiplied by at an overflow.
-        window: how many clean steps it takes.
+        growth_factor: what it is multiplied by after `growth_interval` clean steps.
+        backoff_factor: what it is multiplied by at an overflow.
+        growth_interval: how many clean steps it takes.
         least: it does not become smaller than that.
         most: nor larger than that.
 
@@ -53,27 +57,44 @@ class LossScaler:
         ArgumentError: a scale that is not above 0, growth of 1 or less, or backoff that is not between 0 and 1.
 
     Example:
-        >>> scaler = LossScaler(4.0, window=2)
+        >>> scaler = LossScaler(4.0, growth_interval=2)
         >>> for overflow in (True, False, False): scaler.update(overflow), scaler.scale
         (True, 2.0)
         (False, 2.0)
         (False, 4.0)
     """
 
-    def __init__(
-        self, scale: float = 2.0**16, *, dynamic: bool = True, growth: float = 2.0, backoff: float = 0.5,
-        window: int = 2000, least: float = 0.0, most: float = math.inf,
-    ) -> None:  # fmt: skip
-        self.growth = number("LossScaler", "growth", growth, 1.0, above=True)
-        self.backoff = number("LossScaler", "backoff", backoff, 0.0, above=True)
-        if self.backoff >= 1:
-            raise ArgumentError("LossScaler takes backoff as a number below 1", f"backoff={backoff}", "0.5")
-        self.window = whole("LossScaler", "window", window, 1)
-        self.dynamic = yes_or_no("LossScaler", "dynamic", dynamic)
-        self.least = number("LossScaler", "least", least, 0.0)
-        self.most = number("LossScaler", "most", most, self.least, above=not self.least)
-        self.clean = 0
-        self.scale = min(self.most, number("LossScaler", "scale", scale, 0.0, above=True, finite=True))
+    scale: float = 2.0**16
+    _: KW_ONLY
+    dynamic: bool = True
+    growth_factor: float = 2.0
+    backoff_factor: float = 0.5
+    growth_interval: int = 2000
+    least: float = 0.0
+    most: float = math.inf
+    clean: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.set(**{name: getattr(self, name) for name in CHECKED})
+        self.scale = min(self.most, self.scale)
+
+    def set(self, **given: Any) -> None:
+        """Change some of the numbers: all that are given, or, if one is refused, none."""
+        vars(self).update({name: CHECKED[name](value) for name, value in given.items()})
+
+    def state(self, words: Mapping[str, str]) -> dict[str, Any]:
+        """Numbers to be saved: {what a library calls it: its value}, for {what a library calls it: our name}."""
+        return {word: getattr(self, name) for word, name in words.items()}
+
+    def load(self, whose: str, saved: Any, words: Mapping[str, str], way: str = "") -> None:
+        """Go on from what `state` gave."""
+        check_names(whose, saved, words, way)
+        self.set(**{words[word]: value for word, value in saved.items()})
+
+    @property
+    def plain(self) -> bool:
+        """Whether a loss stays what it is."""
+        return not self.dynamic and self.scale == 1
 
     def scaled(self, loss: Var) -> Var:
         """A loss times the scale; a compiled step asks for the scale again at each replay."""
@@ -82,14 +103,35 @@ class LossScaler:
     def update(self, overflow: bool) -> bool:
         """Go on by one step; whether it is to be left out."""
         if overflow and self.dynamic:
-            self.scale, self.clean = max(self.least, float(np.float32(self.scale * self.backoff))), 0
+            self.scale, self.clean = max(self.least, float(np.float32(self.scale * self.backoff_factor))), 0
             return True
         self.clean += 1
-        if self.dynamic and self.clean >= self.window:
-            grown = self.scale * self.growth
+        if self.dynamic and self.clean >= self.growth_interval:
+            grown = self.scale * self.growth_factor
             self.scale = min(self.most, self.scale if grown > LARGEST else float(np.float32(grown)))
             self.clean = 0
         return False
+
+
+def _backoff(value: Any) -> float:
+    if number(WHO, "backoff_factor", value, 0.0, above=True) >= 1:
+        raise ArgumentError(f"{WHO} takes backoff_factor as a number below 1", f"backoff_factor={value}", "0.5")
+    return float(value)
+
+
+CHECKED: dict[str, Callable[[Any], float]] = {
+    "scale": lambda value: float(number(WHO, "scale", value, 0.0, above=True, finite=True)),
+    "growth_factor": lambda value: number(WHO, "growth_factor", value, 1.0, above=True),
+    "backoff_factor": _backoff,
+    "growth_interval": lambda value: whole(WHO, "growth_interval", value, 1),
+    "clean": lambda value: whole(WHO, "clean", value, 0),
+}
+
+
+def check_names(whose: str, saved: Any, names: Collection[str], way: str = "") -> None:
+    """Refuse what is no state with these names."""
+    if not isinstance(saved, dict) or {*saved} != {*names}:
+        raise ArgumentError(f"the state of {whose} has {', '.join(names)}", short(saved), way)
 
 
 def unscaled(gradients: Sequence[Var], scaler: LossScaler) -> tuple[list[Var], bool]:
@@ -121,11 +163,6 @@ def unscaled(gradients: Sequence[Var], scaler: LossScaler) -> tuple[list[Var], b
             total = crew.added([total])[0] or total
     sync([total, *new])
     return new, total.item() > 0
-
-
-def skip(optimizer: Any) -> None:
-    """Leave a step out: gradients that the optimizer collected itself are forgotten, as after a step."""
-    optimizer._let_go(None)
 
 
 def make(step: Callable[..., Any], loss: Any, retain_graph: bool) -> Any:

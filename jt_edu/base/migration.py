@@ -9,6 +9,8 @@ _HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers in
 _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
 _SVD = "jt.linalg.svd(x), whose third part is the adjoint of V"
 _LU = "jt.linalg.lu_factor(x), for both factors in one matrix; jt.linalg.lu(x), for three"
+_LEVEL = "a level of Jittor's, which would change in which dtype every operator answers, everywhere"
+_LEVELS = ("amp_reg", "amp_level", "auto_mixed_precision_level")
 _AMP = 'with jt.amp.autocast(dtype="float16", lists="apex"):, whose lists say which function prefers float16'
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
@@ -81,7 +83,10 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "xpu"): _CPU,
     ("jt", "mkl"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
     ("jt", "mkldnn"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
-    **{("jt.flags", f): _AMP for f in ("amp_reg", "amp_level", "auto_mixed_precision_level")},
+    **{("jt.flags", f): _AMP for f in _LEVELS},
+    ("jt", "fp16_utils"): "jt.amp, which has FP16_Optimizer; net.half(), for network_to_half(net)",
+    ("jt", "apex"): "jt.amp, which has Apex's amp.initialize and scale_loss, and FP16_Optimizer",
+    ("jt.cuda", "amp"): 'jt.amp: with jt.amp.autocast(dtype="float16"):, and jt.amp.GradScaler()',
     ("jt.backends", "cudnn"): "jt.backends.conv, whose benchmark and deterministic are those of PyTorch's cudnn",
     ("jt.backends", "mkldnn"): "jt.backends.conv: algorithms are chosen automatically",
     ("jt.backends", "mkl"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
@@ -153,6 +158,7 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
 _ONE_DEVICE = "that a rank has one device here, and so one tensor where there were lists of them"
 WHY = {  # of some of these names: what was found
     **{("jt.distributed", f"{name}_multigpu"): _ONE_DEVICE for name in _FOR_LISTS},
+    **{("jt.flags", f): _LEVEL for f in _LEVELS},
     ("jt.distributed", "reduce_op"): "that an old name, which PyTorch gave up as well",
 }
 _OF_VARS = (

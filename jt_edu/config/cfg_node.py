@@ -127,31 +127,29 @@ class CfgNode(dict[Any, Any]):
         if not isinstance(given, io.IOBase):
             raise ConfigError("load_cfg takes a text or an open file", repr(given), "merge_from_file, for a path")
         path = Path(str(getattr(given, "name", "")))
-        if path.suffix not in {"", ".yaml", ".yml"}:
-            raise yaml_files.refused(path)
-        return cls(yaml_files.read(yaml_files.beginning(given)))
+        yaml_files.check_suffix(path, {"", *yaml_files.YAML})
+        return cls(yaml_files.settings_in(given, path.name))
 
     # ---------------------------------------------------------------------------------------------- merging
 
-    def merge_from_file(self, cfg_filename: str | Path) -> None:
+    def merge_from_file(self, cfg_filename: str | Path, within: str | Path | None = None) -> None:
         """Set what a YAML file says, after the files that it names under BASE, as Swin Transformer's configs do.
+
+        Args:
+            cfg_filename: the file.
+            within: the folder that all of BASE must lie in; by default that of the file.
 
         Raises:
             UnknownSettingError: a key that is not here. ConfigError: a value of another type (merging.py).
-            YamlError: a file that cannot be read; bases that name each other.
+            YamlError: a file that cannot be read; bases that name each other, or lie somewhere else.
 
         Example:
             >>> CfgNode().merge_from_file("default.py")
             Traceback (most recent call last):
             YamlError: ...
         """
-        said: list[CfgNode] = []
-        for settings in yaml_files.with_bases(cfg_filename):
-            if len(said) == yaml_files.MOST_FILES:
-                raise YamlError("BASE names some files", f"more than {len(said)} of {cfg_filename}", "fewer")
-            said.append(type(self)(settings))
-        for one in said:
-            if _names_files(one.get("BASE")) and "BASE" not in self:
+        for one in [type(self)(said) for said in yaml_files.with_bases(cfg_filename, within)]:
+            if "BASE" not in self and yaml_files.bases_of(one) is not None:
                 del one["BASE"]
             self.merge_from_other_cfg(one)
 
@@ -180,10 +178,8 @@ class CfgNode(dict[Any, Any]):
                     self[key]._merge(value, root, [*path, key])
                     continue
             elif not self.is_new_allowed():
-                if root.key_is_deprecated(full):
+                if root._passed_over(full):
                     continue
-                if root.key_is_renamed(full):
-                    root.raise_key_rename_error(full)
                 raise merging.unknown_setting(full, root)
             self[key] = value
 
@@ -202,10 +198,8 @@ class CfgNode(dict[Any, Any]):
         if len(cfg_list) % 2:
             raise ConfigError("merge_from_list takes pairs of a path and a value", repr(list(cfg_list)))
         for full, given in zip(cfg_list[::2], cfg_list[1::2], strict=True):
-            if self.key_is_deprecated(full):
+            if self._passed_over(full):
                 continue
-            if self.key_is_renamed(full):
-                self.raise_key_rename_error(full)
             node: Any = self
             *around, key = str(full).split(".")
             for step in around:
@@ -289,6 +283,13 @@ class CfgNode(dict[Any, Any]):
             _log.warning("%s is no longer a setting, and is passed over", full_key)
         return found
 
+    def _passed_over(self, full_key: str) -> bool:
+        """Whether a path that is no more may stand in a merge; one that has another name may not."""
+        found = self.key_is_deprecated(full_key)
+        if not found and self.key_is_renamed(full_key):
+            self.raise_key_rename_error(full_key)
+        return found
+
     def key_is_renamed(self, full_key: str) -> bool:
         """Whether a path has another name now."""
         return full_key in vars(self)[self.RENAMED_KEYS]
@@ -330,7 +331,3 @@ def _joined(path: list[Any]) -> str:
 
 def _between(value: Any) -> str:
     return "\n" if isinstance(value, CfgNode) else " "
-
-
-def _names_files(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)

@@ -29,6 +29,7 @@ from jt_edu.runtime.determinism import threads_matter
 from jt_edu.runtime.execute import plan_for
 from jt_edu.runtime.plan import Plan, Step
 from jt_edu.runtime.trace_events import algorithm_of, calls_of, decisions_of
+from jt_edu.variable.autocast import DECIDED
 from jt_edu.variable.caller_frame import names_of_caller, nodes_of
 from jt_edu.variable.memory_format import format_of
 from jt_edu.variable.var import Var
@@ -180,6 +181,8 @@ def pending_copies(order: list[Node], again: Collection[Node] = ()) -> list[Node
         if node in again or node.data is None:
             fresh = copies[node] = copy(node)
             fresh.behind, fresh.data = tuple(copies[i] for i in node.inputs), None
+            if node in DECIDED:
+                DECIDED[fresh] = DECIDED[node]
     return list(copies.values())
 
 
@@ -291,6 +294,9 @@ class _Writer:
         yield f"{kernels} {what}."
         moved, done, peak = in_words(e.bytes, "B"), in_words(e.flops, "operations"), in_words(e.predicted_peak, "B")
         yield f"{moved} are read and written, {done} are done, and new arrays take at most {peak} at once."
+        casts = dict.fromkeys(f"{cast.function} in {cast.to}" for cast in map(DECIDED.get, self.order) if cast)
+        if casts:
+            yield f"Regions of autocast have cast what these were given: {', '.join(casts)}."
         for i, wish in e.formats.items():
             slot = self.slot[i]
             yield f"{self._name(slot)} is {wish.name}: numpy() copies its {in_words(size(self.order[slot]), 'B')} so."
@@ -356,7 +362,9 @@ class _Writer:
         if slot in self.told:
             yield f"    {self._kind(slot)}: here once more, which is cheaper than to store it"
             return
-        yield f"    {self._kind(slot)}"
+        cast = DECIDED.get(node)
+        why = f", by autocast: {cast.function} is in the list {cast.rule!r}" if cast else ""
+        yield f"    {self._kind(slot)}{why}"
         self.told.add(slot)
         for i in dict.fromkeys(node.inputs):
             source = self.slot[i.id]

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial, reduce, wraps
 from inspect import signature
 from typing import Any, TypeVar, overload
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from jt_edu.base.context import Context, current
 from jt_edu.base.dtypes import DType, float32, promote
 from jt_edu.base.errors import DtypeError
 from jt_edu.ir.meta_ops import SOURCE
-from jt_edu.ir.node import Node, callers_line, describe_line
+from jt_edu.ir.node import Line, Node, callers_line, describe_line
 from jt_edu.variable.autograd import LEAF
 from jt_edu.variable.pytree import replaced, vars_in
 from jt_edu.variable.var import Var, as_var
@@ -41,10 +42,18 @@ class Cast:
     rule: str  # the list that it is in: "lower", "float32" or "widest"
     before: tuple[str, ...]  # dtypes of the floats that it was given
     to: str  # in which dtype it computed
-    where: str  # the learner's line
+    line: Line = field(repr=False)  # the learner's
+
+    @property
+    def where(self) -> str:
+        """The learner's line, such as `train.py:12: y = a @ b`."""
+        return describe_line(self.line)
 
     def __str__(self) -> str:
         return f"{self.function}: {', '.join(self.before)} -> {self.to}, by the list {self.rule!r}, {self.where}"
+
+
+DECIDED: WeakKeyDictionary[Node, Cast] = WeakKeyDictionary()  # a cast that a region made -> why; for jt.explain
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,31 +109,36 @@ class Region:
         try:
             self.decided += 1
             if named.get("out") is None:
-                args, named = self._as_listed(_spelled(name, function, args, named), args, named)
+                name = _spelled(name, function, args, named)
+                if rule := self.lists.of(name):
+                    args, named = self.by_rule(name, rule, args, named)
             return function(*args, **named)
         finally:
             moment.autocast = before
 
-    def _as_listed(
-        self, name: str, args: tuple[Any, ...], named: dict[str, Any]
+    def by_rule(
+        self, name: str, rule: str, args: tuple[Any, ...], named: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        rule = self.lists.of(name)
-        if not rule:
-            return args, named
+        """What a function is given, as a list with this name would have it."""
         given = tuple([as_var(a) if isinstance(a, np.ndarray) else a for a in args]), named
         found = vars_in(given)
-        floats = [v.dtype for v in found if _may_be_cast(v)]
+        floats = [v.dtype for v in found if may_be_cast(v)]
         if rule == "banned":
             if any(dtype.is_half for dtype in floats):
                 raise DtypeError(f"{name} is not safe in halves", f"dtypes {floats}", self.lists.banned[name])
             return args, named
+        if not floats:
+            return args, named
         to = {"lower": self.dtype, "float32": float32}.get(rule) or reduce(promote, floats, self.dtype)
-        if floats:
-            _tell(Cast(name, rule, tuple(map(str, floats)), str(to), describe_line(callers_line(3))))
-        cast: tuple[tuple[Any, ...], dict[str, Any]] = replaced(
-            given, [self._cast(v, to) if _may_be_cast(v) else v for v in found]
-        )
-        return cast
+        decision = Cast(name, rule, tuple(map(str, floats)), str(to), callers_line(3))
+        for t in current().traces:
+            t.casts.append(decision)
+        new = [self._cast(v, to) if may_be_cast(v) else v for v in found]
+        for v, cast in zip(found, new, strict=True):
+            if cast.node is not v.node:
+                DECIDED.setdefault(cast.node, decision)
+        answer: tuple[tuple[Any, ...], dict[str, Any]] = replaced(given, new)
+        return answer
 
     def _cast(self, v: Var, to: DType) -> Var:
         """`v` in another dtype. A leaf, such as a parameter, is cast once in a region (and once in a captured step)."""
@@ -146,24 +160,14 @@ def _spelled(name: str, function: Callable[..., Any], args: tuple[Any, ...], nam
     return name.format(**given.arguments)
 
 
-def cast_inside(value: Any, to: DType) -> Any:
-    """A structure with its Vars of floats in another dtype.
+def may_be_cast(v: Var) -> bool:
+    """float64 was asked for by name, and stays; so do complex and whole numbers.
 
     Example:
-        >>> [v.dtype for v in cast_inside([ones(1), ones(1, dtype="float64"), ones(1, dtype="int8")], jt.float16)]
-        [jt.float16, jt.float64, jt.int8]
+        >>> may_be_cast(ones(1)), may_be_cast(ones(1, dtype="float64"))
+        (True, False)
     """
-    return replaced(value, [v.cast(to) if _may_be_cast(v) else v for v in vars_in(value)])
-
-
-def _may_be_cast(v: Var) -> bool:
-    """float64 was asked for by name, and stays; so do complex and whole numbers."""
     return v.dtype.kind == "f" and v.dtype.size < 8
-
-
-def _tell(cast: Cast) -> None:
-    for t in current().traces:
-        t.casts.append(cast)
 
 
 @overload

@@ -136,7 +136,7 @@ BEGIN_WITH_A_CELL = ("solution.py",)  # of an exercise: cells of a notebook, who
 
 MAY_PRINT = {
     "__main__", "lab", "run", "test.test_resnet",  # modules that are programs
-    "amp.apex_state",  # what Apex prints of a level, unless `verbosity` is 0
+    "amp.apex_optimizer",  # what Apex prints of a level, unless `verbosity` is 0
     "benchmark.compare",  # Compare.print()
 }  # fmt: skip
 RAISES_WITH_VALUE = 0.90

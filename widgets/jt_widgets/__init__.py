@@ -11,6 +11,7 @@ except ModuleNotFoundError as missing:
 
 from jt_widgets.explore import explore
 from jt_widgets.files import answer_calls
+from jt_widgets.form import form
 from jt_widgets.fusion import FusionLens, fusion
 from jt_widgets.gpu_grid import gpu_grid
 from jt_widgets.graph import GraphView, graph
@@ -33,6 +34,7 @@ __all__ = [
     "RankView",
     "View",
     "explore",
+    "form",
     "fusion",
     "gpu_grid",
     "graph",

@@ -25,8 +25,27 @@ from jt_widgets.form_words import parsed, written
 WHOLE = {"description_width": "initial"}  # a program's name may be long, and is not cut
 
 
+def form(parser: argparse.ArgumentParser) -> Form:
+    """The form of a parser, also of Python's own argparse.ArgumentParser; `parser.to_widgets()` of ours gives the same.
+
+    Args:
+        parser: whose command line is filled in: `command_line` is its text, `namespace` what the parser makes of it.
+
+    Raises:
+        ArgumentError: no parser.
+
+    Example:
+        >>> import argparse; parser = argparse.ArgumentParser()
+        >>> _ = parser.add_argument("--lr", type=float, default=0.1); form(parser).namespace
+        Namespace(lr=0.1)
+    """
+    if not isinstance(parser, argparse.ArgumentParser):
+        raise ArgumentError("a form is that of an ArgumentParser", type(parser).__name__, "jt_widgets.form(parser)")
+    return Form(parser)
+
+
 class Form(widgets.VBox):
-    """The form of a parser; see jt.config.ArgumentParser.to_widgets."""
+    """Widgets for the arguments of a parser, and the text of its command line below them."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self.parser, self.busy = parser, False

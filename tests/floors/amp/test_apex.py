@@ -413,6 +413,17 @@ def test_the_step_of_a_loss_whose_gradients_are_there_is_refused():
         sgd.step(loss)
 
 
+def test_a_step_of_masters_whose_loss_was_not_scaled_names_scale_loss():
+    net, sgd = initialized("O2")
+    before = net[1].weight.numpy()
+    net(next(batches(1))[0]).sum().backward()
+
+    with pytest.raises(jt.GradientError, match=r"loss\.backward\(\) alone\. Try: .*amp\.scale_loss\(loss, optimizer\)"):
+        sgd.step()
+
+    np.testing.assert_array_equal(net[1].weight.numpy(), before)  # nor batch norm, which has no master
+
+
 def test_a_function_whose_step_could_be_left_out_is_refused():
     net, sgd = initialized("O1")
 

@@ -160,8 +160,12 @@ def test_apex_bans_binary_cross_entropy_of_halves_and_says_why():
 
 @pytest.mark.parametrize("flag", ["amp_reg", "amp_level", "auto_mixed_precision_level"])
 def test_jittors_flags_name_the_region_instead(flag):
-    with pytest.raises(jt.UnknownNameError, match=r'jt.amp.autocast\(dtype="float16", lists="apex"\)'):
+    words = r'found a level of Jittor.s, which would change .*jt.amp.autocast\(dtype="float16", lists="apex"\)'
+
+    with pytest.raises(jt.UnknownNameError, match=words):
         setattr(jt.flags, flag, 4)
+    with pytest.raises(jt.UnknownNameError, match=words), jt.flag_scope(**{flag: 4}):
+        pass
 
 
 # what is cast once
@@ -196,6 +200,23 @@ def test_a_cast_made_without_gradients_stops_none():
             _ = w @ w
         y = w @ w
     assert jt.grad(y.sum(), w).item() == 2
+
+
+# what is told of it
+
+
+def test_explain_says_what_regions_have_cast_and_why():
+    w, x = jt.array([[1.0, 2.0]]), jt.array([[3.0], [4.0]])
+    with jt.amp.autocast():
+        loss = jt.nn.mse_loss(w @ x, jt.ones(1, 1))
+
+    before, _ = jt.explain(loss).text, loss.item()
+    for text in (before, jt.explain(loss).text):
+        assert "Regions of autocast have cast what these were given: matmul in bfloat16, mse_loss in float32." in text
+        assert "bfloat16, by autocast: matmul is in the list 'lower'" in text
+        assert "float32, by autocast: mse_loss is in the list 'float32'" in text
+    outside = w.bfloat16() @ x.bfloat16()
+    assert "by autocast" not in jt.explain(outside).text
 
 
 # gradients

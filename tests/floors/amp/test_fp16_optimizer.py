@@ -65,7 +65,25 @@ def test_steps_that_are_left_out_are_told(capsys):
     assert optimizer.overflow and optimizer.clip_master_grads(1.0) == -1
     optimizer.step()
     assert "the loss scale becomes 2147483648.0" in capsys.readouterr().out
-    assert w.item() == 1 and not optimizer.overflow
+    assert w.item() == 1
+
+
+def test_an_overflow_can_be_read_after_its_step_until_there_are_new_gradients():
+    w, optimizer = one(dynamic_loss_scale=True, dynamic_loss_args={"init_scale": 8.0})
+    seen = []
+
+    for factor in (jt.inf, 1.0, jt.inf):
+        optimizer.zero_grad()
+        optimizer.backward((w * factor).sum())
+        optimizer.step()
+        seen.append((optimizer.overflow, w.item()))
+    other = one(dynamic_loss_scale=True)[1]
+    other.load_state_dict(optimizer.state_dict())
+    other.backward(other._scaled.model.param_groups[0]["params"][0].sum())
+    other.step()
+
+    assert seen == [(True, 1.0), (False, 0.75), (True, 0.75)]
+    assert not other.overflow
 
 
 def test_the_rule_listens_to_its_arguments():

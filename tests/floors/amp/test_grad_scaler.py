@@ -15,7 +15,7 @@ OVERFLOWS = st.lists(st.booleans(), max_size=40)
 
 @given(OVERFLOWS, st.integers(1, 5), st.sampled_from([0.0, 1.0, 2.0**14]), st.sampled_from([2.0**18, 2.0**24]))
 def test_the_scale_follows_the_rule_step_by_step(overflows, window, least, most):
-    scaler, scale, clean = LossScaler(window=window, least=least, most=most), 2.0**16, 0
+    scaler, scale, clean = LossScaler(growth_interval=window, least=least, most=most), 2.0**16, 0
 
     for overflow in overflows:
         clean = 0 if overflow else clean + 1
@@ -29,7 +29,7 @@ def test_the_scale_follows_the_rule_step_by_step(overflows, window, least, most)
 
 
 def test_a_scale_that_stays_leaves_no_step_out():
-    scaler = LossScaler(128.0, dynamic=False, window=1)
+    scaler = LossScaler(128.0, dynamic=False, growth_interval=1)
 
     assert [scaler.update(overflow) for overflow in (True, False, True)] == [False] * 3
     assert scaler.scale == 128
@@ -44,7 +44,7 @@ def test_2000_clean_steps_double_the_scale_and_2_to_the_24_is_where_apex_stops()
 
 
 def test_a_scale_does_not_grow_beyond_float32():
-    scaler = LossScaler(2.0**127, window=1)
+    scaler = LossScaler(2.0**127, growth_interval=1)
 
     scaler.update(overflow=False)
 

@@ -99,7 +99,7 @@ def test_what_pytorch_writes_and_is_not_here_brings_what_does_the_same(ask, inst
 
 
 PARTS = """fx lite static contrib quantization quant ao onnx export hub jit
-cuda cudnn mps xpu mkl mkldnn profiler testing multiprocessing nested masked
+cuda.amp cudnn mps xpu mkl mkldnn profiler testing multiprocessing nested masked
 signal functorch distributions vision weightnorm attention gradfunctional
 math_util dynamo nn.quantized nn.quantizable nn.qat nn.intrinsic backends.cudnn
 backends.cuda backends.mkldnn backends.mps backends.openmp""".split()
@@ -128,6 +128,7 @@ def test_no_name_has_a_hint_though_it_is_there():
         "jt": jt, "jt.flags": jt.flags, "x": X, "net": NET, "jt.nn": jt.nn, "jt.nn.utils": jt.nn.utils,
         "jt.data.transform": jt.data.transform, "jt.backends": jt.backends, "jt.zoo": jt.zoo,
         "jt.nn.functional": jt.nn.functional, "jt.distributed": jt.distributed,
+        "jt.cuda": jt.cuda,
     }  # fmt: skip
 
     assert [f"{call}.{name}" for call, name in INSTEAD if hasattr(owners[call], name)] == []

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import jt_edu as jt
+import jt_widgets
 from jt_edu.config import ArgumentParser, ConfigError
 
 FLAG = argparse.BooleanOptionalAction
@@ -240,6 +241,16 @@ def test_the_rest_of_a_command_line_changes_a_config():
     cfg.merge_from_list(parser.parse_args(["--opts", "MODEL.DEPTHS", "[2, 6]"]).opts)
 
     assert cfg.MODEL.DEPTHS == [2, 6]
+
+
+def test_a_parser_of_python_has_a_form_as_well_and_something_else_has_none():
+    form = jt_widgets.form(training(argparse.ArgumentParser))
+
+    form.command_line = "d --lr 0.5"
+
+    assert (form.namespace.lr, type(form)) == (0.5, type(training(ArgumentParser).to_widgets()))
+    with pytest.raises(jt.ArgumentError, match=r"a form is that of an ArgumentParser; found Namespace"):
+        jt_widgets.form(form.namespace)
 
 
 def test_without_ipywidgets_a_form_says_what_to_install(monkeypatch):

@@ -114,6 +114,71 @@ def test_a_missing_file_or_base_is_pythons_error(write):
 # ------------------------------------------------------------------------------------------------------ hostile files
 
 
+@pytest.mark.parametrize("way", ["../secret.yaml", "below/../../secret.yaml", "link.yaml", "{folder}/a.yaml"])
+def test_a_base_outside_of_the_folder_of_the_first_file_is_refused_and_not_read(write, tmp_path, way):
+    write("secret.yaml", "DATA: {IMG_SIZE: 384}")
+    write("mine/below/b.yaml", "{}")
+    write("mine/a.yaml", "DATA: {IMG_SIZE: 384}")
+    (tmp_path / "mine" / "link.yaml").symlink_to(tmp_path / "secret.yaml")
+    way = way.format(folder=tmp_path / "mine")
+    cfg = defaults()
+
+    with pytest.raises(YamlError, match=r"in the folder mine, by a way from first\.yaml; found .* Try: .*within="):
+        cfg.merge_from_file(write("mine/first.yaml", f"BASE: [{way}]"))
+
+    assert cfg == defaults()
+
+
+def test_bases_of_a_folder_around_both_are_read_for_who_names_that_folder(write, tmp_path):
+    cfg = defaults()
+    write("base.yaml", "DATA: {IMG_SIZE: 256}")
+    path = write("swin/mine.yaml", "BASE: [../base.yaml]")
+
+    with pytest.raises(YamlError, match="the folder swin"):
+        cfg.merge_from_file(path)
+    cfg.merge_from_file(path, within=tmp_path)
+
+    assert cfg.DATA.IMG_SIZE == 256
+
+
+def test_a_base_below_may_name_one_above_within_the_folder(write):
+    cfg = defaults()
+    write("data.yaml", "DATA: {IMG_SIZE: 256}")
+    write("models/swin.yaml", "BASE: [../data.yaml]\nDATA: {BATCH_SIZE: 8}")
+
+    cfg.merge_from_file(write("mine.yaml", "BASE: [models/swin.yaml]"))
+
+    assert cfg.DATA == {"IMG_SIZE": 256, "BATCH_SIZE": 8}
+
+
+@pytest.mark.parametrize(
+    "text", ["hunter2:x:0:0", "- hunter2\n- b", "A: *hunter2", "A: !hunter2 1", "A: [hunter2\n- ]b: {", "'hunter2"]
+)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda path, file: CN().merge_from_file(path),
+        lambda path, file: CN().merge_from_file(path.with_name("a.yaml")),
+        lambda path, file: CN.load_cfg(file),
+    ],
+)
+def test_what_a_file_says_that_is_none_of_settings_stands_in_no_error(write, text, ask):
+    write("a.yaml", "BASE: [b.yaml]")
+    path = write("b.yaml", text)
+
+    with path.open() as file, pytest.raises(YamlError, match=r"b\.yaml") as caught:
+        ask(path, file)
+
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_base_is_a_file_of_yaml_by_its_name(write):
+    write(".env", "KEY: 3")
+
+    with pytest.raises(YamlError, match=r"found '\.env'\. Try: a file that ends in \.yaml"):
+        CN({"KEY": 0}).merge_from_file(write("a.yaml", "BASE: [.env]"))
+
+
 def test_a_python_file_is_not_run(write):
     path = write("default.py", "raise SystemExit('it ran')\ncfg = {}")
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 from jt_edu.base.context import CHECKS, current, no_grad
@@ -70,8 +70,9 @@ class Module(Stateful):
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Hooks before, `execute`, hooks after."""
         moment = current().threads.now
-        if moment.capture is not None:
-            watch(partial(_makeup, self))
+        if moment.capture is not None:  # also modules that it never calls, but reads a weight of
+            for module in [self] if moment.scope else own(self).modules():
+                watch(_Makeup(module))
         outer, compute = moment.scope, self.execute if "execute" not in vars(self) else doing(self, "execute")
         moment.scope = scope_of(self, outer)
         try:
@@ -280,11 +281,16 @@ def in_mode(model: Module, *, train: bool) -> Iterator[None]:
             module.is_train = training
 
 
-def _makeup(module: Module) -> tuple[Any, ...]:
+@dataclass(frozen=True)
+class _Makeup:
     """What a compiled step takes for granted: mode, attributes, and what stands in lists and dicts there."""
-    held = vars(module).values()
-    inside = [x for v in held if type(v) in (list, dict) for x in (v.values() if type(v) is dict else v)]
-    return (module.is_train, *held, *inside)
+
+    module: Module
+
+    def __call__(self) -> tuple[Any, ...]:
+        held = vars(self.module).values()
+        inside = [x for v in held if type(v) in (list, dict) for x in (v.values() if type(v) is dict else v)]
+        return (self.module.is_train, *held, *inside)
 
 
 def Parameter(data: Any, requires_grad: bool = True) -> Var:  # noqa: N802 - PyTorch's and Jittor's name

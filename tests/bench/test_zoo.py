@@ -36,12 +36,12 @@ def test_the_suite_has_ten_networks_and_their_mean_is_that_of_a_hand(bench):
     ratios = [1.0 + k / 10 for k in range(10)]
     run = Run(15, results=[Result(row, Figures(1.0, r, r)) for row, r in zip(bench.FORWARD, ratios, strict=True)])
 
-    assert bench.mean_of(run).ratio == pytest.approx(np.prod(ratios) ** 0.1)
-    assert "resnet18, forward, batch 1 (1.00)" in bench.slowest(run.results[0], run).where
+    assert bench.mean_of(bench.FORWARD, run).ratio == pytest.approx(np.prod(ratios) ** 0.1)
+    assert "resnet18, forward, batch 1 (1.00)" in bench.slowest(bench.FORWARD, run.results[0], run).where
 
     run.results.pop()
 
-    assert not bench.mean_of(run).measured
+    assert not bench.mean_of(bench.FORWARD, run).measured
 
 
 def test_activations_under_autocast_are_about_half(bench):

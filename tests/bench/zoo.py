@@ -25,6 +25,7 @@ TITLE = "Networks of jt.zoo, forward and in steps of training, images of 224 x 2
 NOTES = """
 * **forward**: one image, in evaluation, no gradients on either side. The peer is timm's network of the same name
   (torchvision's MobileNet v2, which timm writes in another way), with our numbers. **error**: of the scores.
+  **jt.compile**: captured once, and then replayed; without it the graph is written at each call.
 * **step**: forward, cross entropy, backward and SGD with momentum 0.9, captured by jt.compile; the peer is eager.
   **error**: of the losses of the first two steps.
 * **activations**: bytes that a training step of ResNet-18 keeps from forward for backward (`jt.amp.saved_bytes`): with
@@ -68,14 +69,16 @@ def pair(name: str, side: int, train: bool) -> tuple[Any, torch.nn.Module]:
     return net, peer.train(train)
 
 
-def forward(name: str, *size: int) -> Case:
+def forward(name: str, *size: int, compiled: bool = False) -> Case:
     """Scores of images of size (batch, 3, h, w)."""
     net, peer = pair(name, size[-1], train=False)
     (x,), (t,) = vars_and_tensors(np.random.default_rng(0).standard_normal(size, np.float32))
 
+    scores = jt.compile(net) if compiled else net
+
     def ours() -> Any:
         with jt.no_grad():
-            return net(x).sync()
+            return scores(x).sync()
 
     def theirs() -> Any:
         with torch.no_grad():
@@ -89,18 +92,18 @@ def step(name: str, *size: int) -> Case:
     return stepping(*pair(name, size[-1], train=True), size)
 
 
-def mean_of(run: Run) -> Figures:
+def mean_of(rows: list[Row], run: Run) -> Figures:
     """The geometric mean over the networks, and the quartiles of their ratios."""
-    found = [r.figures for r in run.results if r.row in FORWARD and not r.failed and r.figures.ratio]
-    if len(found) < len(FORWARD):
-        return Figures(how=f"it needs all {len(FORWARD)} rows")
+    found = [r.figures for r in run.results if r.row in rows and not r.failed and r.figures.ratio]
+    if len(found) < len(rows):
+        return Figures(how=f"it needs all {len(rows)} rows")
     ratios = [f.ratio for f in found]
     return Figures(ratio=geometric_mean(ratios), spread=quartiles(ratios))
 
 
-def slowest(_: Result, run: Run) -> Cause:
+def slowest(rows: list[Row], _: Result, run: Run) -> Cause:
     """The rows that `mean_of` is made of."""
-    return causes.of_rows([r for r in run.results if r.row in FORWARD])
+    return causes.of_rows([r for r in run.results if r.row in rows])
 
 
 def activations(size: tuple[int, ...], _: Run) -> Figures:
@@ -128,10 +131,19 @@ def _row(name: str, what: str, build: Callable[..., Case], batch: int, goal: flo
     return Row(f"{name}, {what}", (Goal("ratio", goal),), partial(build, name), *sizes, tolerance=tolerance)
 
 
+def _mean(name: str, rows: list[Row]) -> Row:
+    return Row(name, (Goal("ratio", 1.2),), work=partial(mean_of, rows), why=partial(slowest, rows))
+
+
 FORWARD = [_row(name, "forward, batch 1", forward, 1, 0.8, 1e-4) for name in NETWORKS]
+CAPTURED = [
+    _row(name, "forward, batch 1, jt.compile", partial(forward, compiled=True), 1, 0.8, 1e-4) for name in NETWORKS
+]
 ROWS = (
     *FORWARD,
-    Row("ten networks forward, geometric mean", (Goal("ratio", 1.2),), work=mean_of, why=slowest),
+    _mean("ten networks forward, geometric mean", FORWARD),
+    *CAPTURED,
+    _mean("ten networks forward, jt.compile, geometric mean", CAPTURED),
     *(_row(name, f"step, batch {n}, jt.compile", step, n, 1.0, 1e-3) for name, n in TRAINED.items()),
     Row(
         "resnet18 step, batch 8, activations: float32 over bfloat16", (Goal("ratio", 1 / 0.6),),

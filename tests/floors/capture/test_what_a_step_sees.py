@@ -433,3 +433,41 @@ def test_a_gradient_of_another_dtype_is_captured_anew():
         found = step()
 
         assert (found.item(), str(found.dtype)) == (14, dtype)
+
+
+class ReadsAWeight(nn.Module):
+    """Never calls the layer inside of a layer whose weight it reads."""
+
+    def __init__(self):
+        self.inner = nn.Sequential(nn.Linear(2, 2, bias=False))
+
+    def execute(self, x):
+        return x @ self.inner[0].weight
+
+
+def test_a_weight_of_a_module_that_is_never_called_is_read_at_each_replay():
+    net = ReadsAWeight()
+    net.inner[0].weight.assign(jt.ones(2, 2))
+    step = jt.compile(net)
+
+    first = [step(jt.ones(1, 2)).tolist() for _ in range(2)]
+    net.inner[0].weight.update(jt.ones(2, 2) * 2)
+    moved = step(jt.ones(1, 2)).tolist()
+    net.inner[0].weight = jt.ones(2, 2) * 3
+    another = step(jt.ones(1, 2)).tolist()
+
+    assert (first, moved, another) == ([[[2.0, 2.0]]] * 2, [[4.0, 4.0]], [[6.0, 6.0]])
+    assert repr(step).endswith("captured 2 times")  # at first, and with another Var
+
+
+@pytest.mark.parametrize("name", ["vit_tiny_patch16_224", "swin_tiny_patch4_window7_224", "mixer_s16_224"])
+def test_a_network_that_reads_weights_of_its_layers_is_captured_once(name):
+    size = {"img_size": 56 if name.startswith("swin") else 32}
+    net, x = jt.zoo.create_model(name, **size).eval(), jt.ones(1, 3, *[size["img_size"]] * 2)
+    step = jt.compile(net)
+
+    with jt.no_grad():
+        for _ in range(3):
+            step(x).sync()
+
+    assert [captures.count for captures in step.ranks.values()] == [1]

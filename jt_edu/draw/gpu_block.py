@@ -22,7 +22,7 @@ from jt_edu.draw.theme import MONO
 
 WIDE, ROW = 700, 17  # pixels: the picture, a line of text
 CELLS = ((256, 15), (512, 10), (1024, 7))  # for so many threads, the size of one
-CODE, NUMBER = 34, 34  # where the text of the kernel begins; the width of a number of shared memory
+CODE, NUMBER = 44, 34  # where the text of the kernel begins; the width of a number of shared memory
 MOST_LINES, MOST_NUMBERS, MOST_ROWS, MOST_THREADS = 40, 16, 16, 1024
 LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")  # at which threads stand
 BAD, ENDED = "#d55e00", "#8a8f98"

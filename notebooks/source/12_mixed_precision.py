@@ -108,7 +108,7 @@ precision.number_line({f"layer {k}": slope for k, slope in enumerate(slopes, 1)}
 # harm. A function in no list takes its arrays as they are. Parameters stay float32.
 #
 # **Predict**: of which dtype are `scores`, `loss`, and the gradient of a weight? Then look for the casts in the graph:
-# press **Operators** above it. Halves have a color of their own, which **Legend** explains.
+# press **Operators** and **Shapes** above it, and search for `cast`. A half has a color of its own.
 
 # %%
 net = nn.Sequential(nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 10))

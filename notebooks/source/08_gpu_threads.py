@@ -14,8 +14,8 @@
 #
 # ## 1. One function, many threads
 #
-# `kernel[blocks, threads](...)` launches a kernel. The threads come in *blocks*, and inside of a block in *warps* of
-# 32, which go together. A thread knows its number in its block, `cuda.threadIdx.x`, the number of its block,
+# `kernel[blocks, threads]`, with its arguments behind it, *launches* a kernel. The threads come in *blocks*, and inside
+# of a block in *warps* of 32, which go together. A thread knows its number in its block, `cuda.threadIdx.x`, the number of its block,
 # `cuda.blockIdx.x`, and how many threads a block has, `cuda.blockDim.x`. `cuda.grid(1)` is its number in the whole
 # launch.
 #
@@ -48,7 +48,7 @@ predict("08.1b", ..., lambda: len(twelve) - 1)
 # %% [markdown]
 # **Look.** Each thread has written one element: the number of its block, and its own number in there. With 10 elements
 # two threads of the last block have none, and the interpreter says which, and in which line. A GPU would write
-# somewhere else, and say nothing. (`cuda.simulate` goes on after a finding, `kernel[...]` stops with an error.)
+# somewhere else, and say nothing. (`cuda.simulate` goes on after a finding, a launch stops with an error.)
 #
 # %% exercise 08.1
 # %% [markdown]

@@ -14,10 +14,10 @@
 #
 # ## 1. One function, many threads
 #
-# `kernel[blocks, threads]`, with its arguments behind it, *launches* a kernel. The threads come in *blocks*, and inside
-# of a block in *warps* of 32, which go together. A thread knows its number in its block, `cuda.threadIdx.x`, the number of its block,
-# `cuda.blockIdx.x`, and how many threads a block has, `cuda.blockDim.x`. `cuda.grid(1)` is its number in the whole
-# launch.
+# `kernel[blocks, threads]`, with its arguments behind it, *launches* a kernel. The threads come in *blocks*, and
+# inside of a block in *warps* of 32, which go together. A thread knows its number in its block, `cuda.threadIdx.x`,
+# the number of its block, `cuda.blockIdx.x`, and how many threads a block has, `cuda.blockDim.x`. `cuda.grid(1)` is
+# its number in the whole launch.
 #
 # **Predict**: which number does the last thread have, if there are 3 blocks of 4 threads? Put it in place of the dots.
 # And what happens with an array of 10 elements?

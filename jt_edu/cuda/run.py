@@ -161,7 +161,7 @@ class Run:
         except Exception as error:
             place = place_of(_last_frame(error))
             asked = f"{place.function} stopped in {self.told([self.now])}, in line {place.line}: {place.text}"
-            raise KernelError(asked, f"{type(error).__name__}: {error}", "the numbers of that line") from error
+            raise KernelError(asked, f"{type(error).__name__}: {error}", "look at what stands in that line") from error
         return found
 
     def passed(self, threads: Sequence[Thread], waits: dict[Thread, Wait]) -> None:

@@ -22,11 +22,14 @@ from jt_edu.draw.theme import MONO
 
 WIDE, ROW = 700, 17  # pixels: the picture, a line of text
 CELLS = ((256, 15), (512, 10), (1024, 7))  # for so many threads, the size of one
-CODE, NUMBER = 34, 34  # where the text of the kernel begins; the width of a number of shared memory
+CODE, NUMBER = 44, 34  # where the text of the kernel begins; the width of a number of shared memory
 MOST_LINES, MOST_NUMBERS, MOST_ROWS, MOST_THREADS = 40, 16, 16, 1024
 LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")  # at which threads stand
 BAD, ENDED = "#d55e00", "#8a8f98"
-STYLE = f".jtgpu .c{{font:12px {MONO};white-space:pre}} .jtgpu .n{{font:10px {MONO};text-anchor:middle}}"
+STYLE = (
+    f".jtgpu .c{{font:12px {MONO};white-space:pre}} .jtgpu .n{{font:10px {MONO};text-anchor:middle}}"
+    f".jtgpu .f{{fill:#b34700;fill:color-mix(in srgb,{BAD} 70%,{INK})}}"  # readable on light paper and on dark
+)
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def block_picture(
     below = foot + 60
     found = [_text(CODE, 24 + ROW * k, line, "f") for k, line in enumerate(words, len(text))]
     still = "".join([*_code(text, bad_lines), *found, marks, *_meters(meters, below)])
-    style = STYLE + ".jtgpu .m{text-anchor:middle}.jtgpu .e{text-anchor:end}.jtgpu .f{fill:#b34700}"
+    style = STYLE + ".jtgpu .m{text-anchor:middle}.jtgpu .e{text-anchor:end}"
     return choices(fresh("jtgpu"), (WIDE, below + ROW * (len(meters) + 1) + 8), still, buttons, style)
 
 
@@ -167,10 +170,10 @@ def _short(value: Any) -> str:
 def _meters(meters: Sequence[Meter], top: float) -> Iterator[str]:
     """For each line and array a bar: trips that are needed, and the others."""
     if meters:
-        yield _text(CODE, top, "trips to memory: needed, and beside them")
+        yield _text(CODE, top, "trips to memory: those that are needed, and those in vain (orange)")
     most = max((m.trips for m in meters), default=1)
     for k, m in enumerate(meters, 1):
         y, scale = top + ROW * k, 300 / most
         yield _text(CODE + 210, y, m.name, "c e") + _box(CODE + 218, y - 10, m.least * scale, 11, "#0072b2")
         yield _box(CODE + 218 + m.least * scale, y - 10, (m.trips - m.least) * scale, 11, BAD)
-        yield _text(CODE + 226 + m.trips * scale, y, f"{m.trips} for {m.least}" if m.trips > m.least else m.trips)
+        yield _text(CODE + 226 + m.trips * scale, y, f"{m.trips}, needed: {m.least}" if m.trips > m.least else m.trips)

@@ -14,10 +14,10 @@
 #
 # ## 1. One function, many threads
 #
-# A launch names a kernel, how many blocks, how many threads in each, and the arrays. Below, 3 blocks of 4 threads
-# number an array. Inside of a block, threads go together in *warps* of 32. A thread knows its number in its block,
-# `cuda.threadIdx.x`, the number of its block, `cuda.blockIdx.x`, and how many threads a block has, `cuda.blockDim.x`.
-# `cuda.grid(1)` is its number in the whole launch.
+# `kernel[blocks, threads]`, with its arguments behind it, *launches* a kernel. The threads come in *blocks*, and
+# inside of a block in *warps* of 32, which go together. A thread knows its number in its block, `cuda.threadIdx.x`,
+# the number of its block, `cuda.blockIdx.x`, and how many threads a block has, `cuda.blockDim.x`. `cuda.grid(1)` is
+# its number in the whole launch.
 #
 # **Predict**: which number does the last thread have, if there are 3 blocks of 4 threads? Put it in place of the dots.
 # And what happens with an array of 10 elements?
@@ -48,17 +48,20 @@ predict("08.1b", ..., lambda: len(twelve) - 1)
 # %% [markdown]
 # **Look.** Each thread has written one element: the number of its block, and its own number in there. With 10 elements
 # two threads of the last block have none, and the interpreter says which, and in which line. A GPU would write
-# somewhere else, and say nothing. (`cuda.simulate` goes on after a finding, `kernel[...]` stops with an error.)
+# somewhere else, and say nothing. (`cuda.simulate` goes on after a finding, a launch stops with an error.)
 #
 # %% exercise 08.1
 # %% [markdown]
 # ## 3. Neighbors share a trip
 #
-# When a thread wants a number, memory brings 32 bytes: eight numbers of float32 that are neighbors. The 32 threads of
-# a warp ask together. If they ask for 32 neighbors, that makes four trips.
+# When a thread wants a number, memory brings 32 bytes: eight numbers of float32 that are neighbors. That is a *trip*.
+# The 32 threads of a warp ask together. If they ask for 32 neighbors, that makes four trips.
 #
 # Two kernels copy a matrix of 32 by 32. In the first one, the threads of a warp go along a row. In the second one,
 # they go along a column. **Predict**: how many trips does each of them make to read x? (It has 1,024 numbers.)
+#
+# The picture shows the second one: the lines of the kernel, and a small square for each thread. A row of squares is a
+# warp. They are gray, since all threads have ended.
 
 # %%
 matrix = np.arange(1024, dtype=np.float32).reshape(32, 32)
@@ -83,20 +86,22 @@ see.gpu_grid(runs["along_columns"])
 
 # %% [markdown]
 # **Look.** Both copy the same numbers. The second kernel makes eight times as many trips, for each of them brings
-# eight numbers, and seven are thrown away. The bars show it line by line: blue is what would be needed.
+# eight numbers, and seven are thrown away. The bars show it line by line: blue is what is needed, orange is what is
+# made in vain.
 #
 # %% exercise 08.2
 # %% [markdown]
 # ## 5. Shared memory, and a barrier
 #
 # The threads of a block have a small memory in common, *shared memory*. It is fast, and through it they give numbers
-# to each other. But they do not run in step: one of them may read a number before another one has written it. That is
-# a
-# *race*. `cuda.syncthreads()` is a *barrier*: a thread that comes there waits until all threads of its block have come.
+# to each other. But they do not all run at the same speed: one of them may read a number before another one has written
+# it. That is a *race*. `cuda.syncthreads()` is a *barrier*: a thread that comes there waits until all threads of its
+# block have come.
 #
 # This kernel adds up 64 numbers. Each step halves the number of threads that add. There is a mistake in it.
 # **Predict**: which line is in a race, and with which other line? Then pick the barriers below the picture, with a
-# click or with Tab and the arrow keys. A number has the color of the thread that wrote it.
+# click or with Tab and the arrow keys. The color of a thread says at which line it stands, and an orange edge that it
+# has a part in the race. Below the threads is shared memory. A number has the color of the thread that wrote it.
 
 
 # %%
@@ -122,9 +127,10 @@ print(f"the sum is {total[0]:g}, and should be {sixty_four.sum():g}\n\n{run}")
 see.gpu_grid(run)
 
 # %% [markdown]
-# **Look.** All of this is in one line: thread 0 reads in its second step what thread 16 writes in its first one.
-# Whether the sum is right depends on who is faster. The interpreter runs thread 0 first, so here it is wrong. On a GPU
-# the 32 threads of a warp may go in step, and it is right, until it is not.
+# **Look.** The line is in a race with itself. In its second step thread 0 reads what thread 16 writes in its first one,
+# and in its last step what thread 1 writes in the step before. The interpreter names one pair of threads, and there are
+# many. Whether the sum is right depends on who is faster. The interpreter runs thread 0 first, so here it is wrong. On
+# a GPU the 32 threads of a warp often go together, and then it is right by chance.
 #
 # %% exercise 08.3
 # %% exercise 08.4
@@ -178,24 +184,24 @@ see.gpu_grid(kernel(BROKEN["smoothed"]), 1, 32, sixty_four[:32], np.zeros(32, np
 # %% [markdown]
 # ## 12. What a real card makes of it
 #
-# These figures were measured on an NVIDIA H200, with kernels that numba compiled. Its memory copies 4.26 terabytes a
-# second, and its library cuBLAS makes 51 teraflops in a float32 product of 4096 by 4096.
+# These figures were measured on an NVIDIA H200, with kernels that numba compiled. It copies an array at 4.26 terabytes
+# a second. A float32 product of 4096 by 4096 runs at 51 teraflops with its library cuBLAS.
 #
-# | kernel | of the card's best |
+# | kernel | how fast |
 # |---|---|
 # | `a * b + c`, one element a thread | 91 % of a copy |
-# | the same, four elements a thread that are neighbors | 60 % |
-# | the same, four that are a block apart, all loads first | 104 % |
-# | sums of rows, a thread for each row | 8 % |
-# | sums of rows, a block for each row, 128 bits at a time | 96 % |
-# | transpose, naive, and by a tile of 32 by 33 | 13 %, 80 % |
+# | the same, four elements a thread that are neighbors | 60 % of a copy |
+# | the same, four that are a block apart, all loads first | 104 % of a copy |
+# | sums of rows, a thread for each row | 8 % of a copy |
+# | sums of rows, a block for each row, 128 bits at a time | 96 % of a copy |
+# | transpose, naive, and by a tile of 32 by 33 | 13 %, and 80 % of a copy |
 # | product, naive | 1.25 teraflops |
-# | product, tiles of 32 by 32 in shared memory | 6.8 |
-# | product, tiles, and small blocks in registers | 20 |
-# | and 128 bits at a time, and two tiles in turn | 40 |
+# | product, tiles of 32 by 32 in shared memory | 6.8 teraflops |
+# | product, tiles, and small blocks in registers | 20 teraflops |
+# | the same, 128 bits at a time, and two tiles in turn | 40 teraflops |
 #
-# **Look** for what you have met: neighbors, tiles, banks (why 33?). The last rows do once more, in registers, what
+# **Look** for what you have met: neighbors, tiles, banks (why 33?). The last two rows do in registers, once more, what
 # tiles do in shared memory.
 #
-# **Before you close this page**: a barrier costs time, so one would like to leave one out. Between which lines of your
-# `scanned` could a barrier be left out if a block had only one warp, and which words would then stand in its place?
+# **Before you close this page**: a barrier costs time. `cuda.syncwarp()` costs less: there only the threads of a warp
+# wait for each other. Which barriers of your `scanned` can it replace, and which ones of your `block_sum`?

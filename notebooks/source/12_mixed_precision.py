@@ -14,7 +14,7 @@
 #
 # A float is a *sign*, an *exponent* that says between which two powers of two it lies, and a *fraction* that says where
 # between them. So a dtype has between 1 and 2 as many numbers as between 1,024 and 2,048. float16 spends 5 of its bits
-# on the exponent and 10 on the fraction, bfloat16 spends 8 and 7. Such a number is called a *half*.
+# on the exponent and 10 on the fraction, bfloat16 spends 8 and 7. A number of either of them is called a *half*.
 #
 # **Predict**: float16 has 1,024 numbers between 1,024 and 2,048, and as many between 2,048 and 4,096. What becomes of
 # 2,049 there? Put it in place of the dots.
@@ -42,8 +42,8 @@ for dtype in ("float16", "bfloat16", "float32"):
 predict("12.1b", ..., lambda: jt.array(2049.0).cast("float16").item())
 
 # %% [markdown]
-# **Look.** Between 2,048 and 4,096 the numbers of float16 are 2 apart. 2,049 is in the middle between two of them, and
-# the one whose last binary digit is even is taken.
+# **Look.** Between 2,048 and 4,096 the numbers of float16 are 2 apart. 2,049 is in the middle between two of them.
+# Then the one whose last binary digit is 0 is taken, the *even* one.
 #
 # bfloat16 has nearly the range of float32, and only two or three decimal digits. float16 has one digit more, and its
 # range ends soon: 1e-8 is 0 there, and 70,000 is inf.
@@ -57,8 +57,8 @@ predict("12.1b", ..., lambda: jt.array(2049.0).cast("float16").item())
 # its way back.
 #
 # The picture shows the gradients of what each layer gives, before the first step. Each row is a histogram: absolute
-# values by powers of two. Above are the ranges of the three dtypes. Multiply all of them by a *scale*: pick one below,
-# with a click, or with Tab and the arrow keys.
+# values by powers of two. Above them are the ranges of the three dtypes. Multiply all gradients by a *scale*: pick one
+# below, with a click, or with Tab and the arrow keys.
 #
 # **Predict**: how many percent of all these gradients become 0 in float16, without a scale? (Half of it, or twice as
 # much, is right, too.) Which of the scales is the best one?
@@ -98,16 +98,17 @@ precision.number_line({f"layer {k}": slope for k, slope in enumerate(slopes, 1)}
 # room on the other side. A scale is a power of two, so it moves all gradients without rounding any of them. Gradients
 # are linear in the loss: to multiply all of them, multiply the loss, and divide what arrives at the weights.
 #
-# The scale should be large, but if a single gradient becomes inf, everything that is computed with it is spoilt.
+# The scale should be large. But if a single gradient becomes inf, everything that is computed with it is wrong.
 #
 # ## 4. A region of mixed precision
 #
-# Inside of `with jt.amp.autocast(...)` functions choose their dtype by a list. The lists are PyTorch's: products run
-# in halves, since a product adds up many numbers and its errors average out. Losses and decompositions run in float32.
-# Whatever is in no list takes its arrays as they are. Parameters stay float32.
+# The lines inside of `with jt.amp.autocast(...)` are a *region*. There each function looks into lists, to find in
+# which dtype it computes. The lists are those of PyTorch. Products run in halves: they are most of the work, and each
+# of them adds up many numbers, so that errors average out. Losses run in float32, since there a small error does
+# harm. A function in no list takes its arrays as they are. Parameters stay float32.
 #
-# **Predict**: of which dtype are `scores`, `loss`, and the gradient of a weight? Then look at the casts in the graph:
-# halves have a color of their own.
+# **Predict**: of which dtype are `scores`, `loss`, and the gradient of a weight? Then look for the casts in the graph:
+# press **Operators** and **Shapes** above it, and search for `cast`. A half has a color of its own.
 
 # %%
 net = nn.Sequential(nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 10))
@@ -181,8 +182,8 @@ plt.show()
 # %% [markdown]
 # **Look.** Without a scale the first layers get no gradient, and for a long time the network says the same for every
 # digit. With a scale it learns as in float32, behind by the steps that were left out. The scale falls at once, until
-# nothing overflows. From then on it tries after 25 clean steps whether more is possible. That is often here, for the
-# sake of the picture; PyTorch and Apex wait for 2,000.
+# nothing overflows. From then on it tries after 25 clean steps whether more is possible. That is often, so that the
+# picture shows it; PyTorch and Apex wait for 2,000.
 #
 # ## 8. Too small to be added
 #
@@ -216,12 +217,15 @@ with jt.trace() as trace:
 print(f"the sum in float16: {sums[-1]}, by jt_edu: {total}\n\n{trace.kernels[-1].source}")
 
 # %% [markdown]
-# **Look.** The next number of float16 below 1 is 1 - 0.0005, so 1 - 0.0001 is rounded to 1, a thousand times. The sum
-# stops at 256. Above that the numbers are 0.25 apart, a tenth is less than half of it, and nothing is added any more.
+# **Look.** The next number of float16 below 1 is 1 - 0.0005, so 1 - 0.0001 is rounded to 1, a thousand times.
+#
+# From 64 to 256 the sum grows too fast: each tenth is rounded up, to 0.125. At 256 it stops. Above that the numbers
+# are 0.25 apart, a tenth is less than half of it, and nothing is added any more. (The tenths are halves, too, and are
+# 0.09998 each. So 409.5 is their exact sum.)
 #
 # The kernel of jt_edu reads halves, and adds them in a register of float32. After 1,024 of them it hands its sum on to
-# float64, and it rounds to float16 once, at the end. So it reads the memory of halves, and adds with all digits. (That
-# is true of all kernels: halves are for memory, registers are float32. That is why each step above ends with `sync`.
+# float64, and it rounds to float16 once, at the end. So it reads half as many bytes, and adds with all digits. (That is
+# true of all kernels: halves are for memory, registers are float32. That is why each step above ends with `sync`.
 # Without it many steps share one loop, and are rounded once.)
 #
 # %% exercise 12.4
@@ -241,7 +245,7 @@ print(f"the sum in float16: {sums[-1]}, by jt_edu: {total}\n\n{trace.kernels[-1]
 # Here a network with two hidden layers learns at each of them, with gradient descent and a small learning rate.
 #
 # **Predict**: which level ends with another loss than O0, and why? How much memory does a step need, with a batch of
-# 512 images, and with a batch of 4? What it needs is the weights, masters, and what it keeps for its gradient.
+# 512 images, and with a batch of 4? It needs the weights, the masters, and the arrays that it keeps for its gradient.
 
 
 # %%
@@ -297,9 +301,10 @@ plt.show()
 # **Look.** O1 and O2 learn as O0 does. O3 has no masters, so late in the training many of its steps are rounded away,
 # and it falls behind. (Its gradients have no scale either, but here they are large enough.)
 #
-# With a large batch nearly all memory is what the step keeps, and halves need half of it. With a small batch it is the
-# weights, and then the masters make O2 the level that needs the *most*. "Half of the memory" is true only where it is
-# the activations that fill it.
+# With a large batch most of the memory is what the step keeps. The outputs of the layers need half of it in halves.
+# But the step also keeps a copy of x in halves, so the orange bar does not become half as long. With a small batch most
+# of the memory is the weights, and then the masters make O2 the level that needs the *most*. "Half of the memory" is
+# true only where the outputs of layers are nearly all of it.
 #
 # ## 12. Find the bug
 #
@@ -321,8 +326,12 @@ for step in range(201):
         print(f"step {step:3}   loss {loss.item():.4f}")
 
 # %% [markdown]
-# (Where it stops being a riddle: how long are the gradients at the moment at which they are clipped? `scaler.unscale_`
-# divides those of an optimizer before `scaler.step` would do it.)
+# <details><summary>A hint</summary> How long are the gradients when they are clipped: with the scale in them, or
+# without it? `scaler.unscale_(optimizer)` divides them by the scale before `scaler.step` would do it. </details>
+#
+# <details><summary>The answer</summary> `scaler.unscale_(optimizer)` stands before the line that clips. Without it the
+# gradients are 65,536 times as long as they should be. They are clipped to the length 1, and then they are divided by
+# the scale: hardly anything is left of a step. </details>
 #
 # **Before you close this page**: bfloat16 needs no scale, and it has fewer digits than float16. Which of the remedies
 # of this notebook does it still need, and why? Notebook [17](17_experiments.ipynb) trains with it.

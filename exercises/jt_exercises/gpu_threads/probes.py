@@ -12,7 +12,7 @@ from jt_edu.cuda.launch import Kernel
 from jt_exercises.gpu_threads.broken import BROKEN, kernel
 from jt_exercises.verdict import RefusedError
 
-STEPS = 100_000  # turns of loops that a thread of an answer may make
+STEPS = 10_000  # turns of loops that a thread of an answer may make
 
 
 def launched(answer: Any, grid: Any, block: Any, *arguments: Any) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def with_barrier(lines: Any, name: str, *arrays: np.ndarray[Any, Any]) -> dict[s
         raise RefusedError(f"the answer is a dict with the number of a line for each kernel; for {name} it is {line!r}")
     text = BROKEN[name].splitlines()
     if not 2 < line <= len(text):
-        raise RefusedError(f"{name} has lines 3 to {len(text)} below its first two; {line} is none of them")
+        raise RefusedError(f"the barrier belongs behind one of the lines 3 to {len(text)}; {line} is none of them")
     row = text[line - 1]
     deeper = 4 * row.endswith(":")
     text.insert(line, " " * (len(row) - len(row.lstrip()) + deeper) + "cuda.syncthreads()")

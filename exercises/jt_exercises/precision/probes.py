@@ -15,13 +15,15 @@ Answer = Callable[..., Any]
 class Half:
     """A number of float16: sums and differences are rounded to it, and there is no way out."""
 
+    __array_ufunc__ = None  # `np.float16(0) + half` asks the half
+
     def __init__(self, value: Any) -> None:
         self.value = np.float16(value)
 
     def _number(self, other: Any) -> np.float16:
         if isinstance(other, Half):
             return other.value
-        if isinstance(other, (int, float)):
+        if isinstance(other, (int, float, np.float16)):
             return np.float16(other)
         raise RefusedError("add and subtract the values as they are, without other kinds of numbers")
 
@@ -46,8 +48,14 @@ class Half:
     def __ge__(self, other: Any) -> bool:
         return bool(self.value >= self._number(other))
 
+    def __gt__(self, other: Any) -> bool:
+        return bool(self.value > self._number(other))
+
+    def __le__(self, other: Any) -> bool:
+        return bool(self.value <= self._number(other))
+
     def __float__(self) -> float:
-        raise RefusedError("that computes in a wider dtype, and here only float16 is allowed")
+        raise RefusedError("add and subtract the values as they are, without a cast: here only float16 is allowed")
 
     __radd__, __int__, __index__ = __add__, __float__, __float__
 

@@ -39,9 +39,9 @@ def block_sum(answer: Callable[..., Any]) -> str:
             found = launch(answer, blocks, THREADS, x, out, case=case, name="block_sum")
             wanted = np.array([x[b * THREADS : (b + 1) * THREADS].sum() for b in range(blocks)])
             known = [(x[::THREADS], "nothing is added to the first number"), (out, "nobody has written `out`")]
-            right(found["arrays"][-1], wanted, case, known)
-            refuse_conflicts(found, case)
+            right(found["arrays"][-1], wanted, known=known)
+            refuse_conflicts(found)
             if found["barriers"] > MOST:
-                told = f"{case}: {found['barriers']} barriers, and 7 would do"
+                told = f"{found['barriers']} barriers, and 7 would do"
                 raise RefusedError(f"{told}: each step halves the number of threads that add")
     return f"{len(SIZES)} launches: no race, and no bank is asked twice"

@@ -6,8 +6,8 @@
 # one number is left. Elements beyond the end of x count as 0.
 #
 # The check wants the right sums, no race, and no *bank conflict*. Shared memory has 32 banks, and number k is in bank
-# `k % 32`. Lanes of a warp that want different numbers of the same bank get them one after the other. If the threads
-# that add are neighbors, and so are the numbers that they touch, there is none.
+# `k % 32`. If threads of a warp, its *lanes*, want different numbers of the same bank, they get them one after the
+# other: that is a conflict. If the threads that add are neighbors, and the numbers that they touch, too, there is none.
 
 # %%
 from jt_edu import cuda

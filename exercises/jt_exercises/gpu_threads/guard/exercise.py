@@ -42,5 +42,5 @@ def guard(answer: Callable[..., Any]) -> str:
                 (out, "nobody has written `out`"),
                 (np.append((a * x + y)[:-1], 99), "the last element is missing"),
             ]
-            right(found, a * x + y, case, known)
+            right(found, a * x + y, known=known)
     return f"{len(CASES)} launches: every element is written once, and nothing beside them is touched"

@@ -38,9 +38,9 @@ def neighbours_together(answer: Callable[..., Any]) -> str:
             blocks = -(-max(rows, columns) // 32), -(-max(rows, columns) // 4)
             out = np.full((rows, columns), 99, np.float32)
             found = launch(answer, blocks, BLOCK, a, b, out, case=case, name="added")
-            right(found["arrays"][-1], a + b, case)
+            right(found["arrays"][-1], a + b)
             for name, (trips, least, _) in found["touched"].items():
                 if trips > MOST * least + 8:
-                    told = f"{case}: {name}: the warps make {trips} trips to memory, and {least} would do"
+                    told = f"{name}: the warps make {trips} trips to memory, and {least} would do"
                     raise RefusedError(f"{told}: which index counts along a row?")
     return "right, and neighbors share their trips to memory"

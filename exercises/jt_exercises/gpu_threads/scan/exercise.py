@@ -45,9 +45,9 @@ def scan(answer: Callable[..., Any], shifted: Callable[..., Any]) -> str:
                 (x, "nothing is added"),
                 (blank, "nobody has written `out`"),
             ]
-            right(out, inside, f"out, {case}", known)
+            right(out, inside, "out", known)
             known = [(none, "nobody has written `totals`"), (totals.cumsum(), "these are sums over several blocks")]
-            right(found, totals, f"totals, {case}", known)
+            right(found, totals, "totals", known)
         with part(f"shifted, {case}"):
             out = launch(shifted, blocks, THREADS, inside, totals, case=case, name="shifted")["arrays"][0]
             own = np.repeat(totals, THREADS)[:size]
@@ -57,5 +57,5 @@ def scan(answer: Callable[..., Any], shifted: Callable[..., Any]) -> str:
                  "that adds the block just before only; all blocks before it count"),
                 (inside, "nothing is added"),
             ]  # fmt: skip
-            right(out, np.cumsum(x), case, known)
+            right(out, np.cumsum(x), known=known)
     return f"{', '.join(map(str, SIZES))} numbers: prefix sums without a race"

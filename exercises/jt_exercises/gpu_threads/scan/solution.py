@@ -2,9 +2,9 @@
 # ## 7. Exercise 08.4: a prefix sum over several blocks
 #
 # A *prefix sum* has at place i the sum of x[0] to x[i]. In a block it takes a few steps: each thread adds what stands
-# 1 place before its own, then 2 places before it, then 4, and so on. `tile` holds the numbers. All threads read, then
-# all meet, then all write, then all meet: without the meeting between, a thread would read what another one has
-# changed already.
+# 1 place before its own, then 2 places before it, then 4, and so on. `tile` holds the numbers. In each step all threads
+# read, then comes a barrier, then all write, and then comes another one. Without the first barrier a thread would read
+# what another one has changed already.
 #
 # Blocks cannot wait for each other inside a kernel. The end of a kernel is the only place where all of them meet. So
 # write two. `scanned` makes the prefix sums of each block of 32, and writes the sum of the whole block to

@@ -40,11 +40,11 @@ def tiles(answer: Callable[..., Any]) -> str:
             found = launch(answer, blocks, (TILE, TILE), a, b, out, case=case, name="product")
             first = a[:, :TILE] @ b[:TILE]
             known = [(first, "only the first tiles are multiplied"), (0 * out, "nothing is added up")]
-            right(found["arrays"][-1], a @ b, case, known)
+            right(found["arrays"][-1], a @ b, known=known)
             most = {"a read": n * k * blocks[0], "b read": k * m * blocks[1]}
             for name, limit in most.items():
                 reads = found["touched"].get(name, [0, 0, 0])[2]
                 if reads > limit:
-                    told = f"{case}: {reads} numbers of {name[0]} are read, and with tiles it is {limit}"
+                    told = f"{reads} numbers of {name[0]} are read, and with tiles it is {limit}"
                     raise RefusedError(f"{told}: take the numbers for the products out of shared memory")
     return f"{len(CASES)} products, and each number is read once for a whole tile"

@@ -3,8 +3,8 @@
 #
 # Write the inner part of `product`, in blocks of 8 by 8 threads. For each k0 = 0, 8, 16, ... the threads of a block
 # bring a tile of a and a tile of b into shared memory, one number each, and `zero` where there is none. Then each
-# thread adds the 8 products of its row and its column. The sizes need not be multiples of 8. The interpreter has to be
-# silent.
+# thread adds the 8 products of its row and its column. The sizes need not be multiples of 8. The interpreter must
+# find nothing.
 
 # %%
 import numpy as np

@@ -37,7 +37,7 @@ def fate(answer: Callable[..., Any]) -> str:
             (2.0 ** (1 - bias) * 0.375, "number", "below 2**(1 - bias) there are subnormal numbers"),
             (least, "number", "that is the least number, whose last digit alone is 1"),
             (least * 0.75, "number", "it is nearer to the least number than to 0"),
-            (least / 2, "zero", "in the middle the even one is taken, and that is 0"),
+            (least / 2, "zero", "in the middle of 0 and the least number the even one is taken, and that is 0"),
             (least * 0.51, "number", "it is nearer to the least number than to 0"),
             (least * 0.49, "zero", "it is nearer to 0 than to the least number"),
             (0.0, "zero", "it is 0"),

@@ -53,8 +53,9 @@ def _one(answer: Callable[..., Any], name: str, values: Array) -> None:
     slips = {
         _plain(values): "that is the plain sum, in which each addition is rounded",
         _slip(values, -1): "`lost` has the wrong sign: it is what was added too much, so subtract it",
+        _slip(values, late=True): "compute `lost` before `total` becomes `new`: it needs the old total",
     }
-    raise RefusedError(f"{name}: {slips.get(found, 'that is not their sum')}", found, right)
+    raise RefusedError(slips.get(found, "that is not their sum"), found, right)
 
 
 def _plain(values: Array) -> float:
@@ -64,12 +65,12 @@ def _plain(values: Array) -> float:
     return float(total)
 
 
-def _slip(values: Array, sign: int) -> float:
-    """Kahan's sum, with `lost` of another sign."""
+def _slip(values: Array, sign: int = 1, late: bool = False) -> float:
+    """Kahan's sum, with `lost` of another sign, or with the new total in it."""
     total = lost = np.float16(0)
     with np.errstate(all="ignore"):
         for value in values:
             part = np.float16(value - np.float16(sign) * lost)
             new = np.float16(total + part)
-            lost, total = np.float16(np.float16(new - total) - part), new
+            lost, total = np.float16(np.float16(new - (new if late else total)) - part), new
     return float(total)

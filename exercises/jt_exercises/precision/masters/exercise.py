@@ -13,7 +13,11 @@ from jt_exercises.seed import random
 from jt_exercises.verdict import RefusedError, ask, part
 
 STEPS, NEAR = 1000, 1e-3  # a float16 has 11 binary digits: two neighbors differ by less than 1 in 1,000
-CASES = {"one large step": (1, 1.0, 0.5, 0.25), "steps": (STEPS, 1.0, 0.02, 0.01), "small": (STEPS, 4e-3, 2e-5, 1e-3)}
+CASES = {  # what is tried -> how many steps, how large the weights and the gradients are, the learning rate
+    "one large step": (1, 1.0, 0.5, 0.25),
+    "1,000 small steps": (STEPS, 1.0, 0.02, 0.01),
+    "1,000 steps with tiny gradients": (STEPS, 4e-3, 2e-5, 1e-3),
+}
 
 
 @exercise(
@@ -35,12 +39,13 @@ def masters(answer: Callable[..., Any]) -> str:
             draw = random(case)
             weights = (size * draw.uniform(0.6, 0.9, 5)).astype(np.float16)
             gradients = (slope * draw.uniform(0.8, 1.2, (steps, 5)) * draw.choice([-1, 1], 5)).astype(np.float16)
-            told = f"{name}: {steps} of lr={lr:g}" if steps > 1 else name
-            found = ask(answer, weights.copy(), gradients.copy(), lr, case=f"weights, {steps} gradients, {lr:g}")
+            found = ask(answer, weights.copy(), gradients.copy(), lr, case=f"weights, gradients, lr={lr:g}")
             known = [(_steps(weights, gradients, lr, *how), why) for how, why in HOW.items()]
-            same(found, _steps(weights, gradients, lr, 1, True, False), told, known, NEAR * size)
-            if np.asarray(found).dtype != np.float16:
-                raise RefusedError(f"{told}: the weights that are returned are float16, not {np.asarray(found).dtype}")
+            known += [(_steps(weights, gradients, 1.0, 1, True, False), "`lr` says how long a step is; it is left out")]
+            same(found, _steps(weights, gradients, lr, 1, True, False), "", known, NEAR * size)
+            kind = f"of {found.dtype}" if isinstance(found, np.ndarray) else "in a list"
+            if kind != "of float16":
+                raise RefusedError(f"the weights that are returned are float16, in a NumPy array; yours are {kind}")
     return "every step counts, also where one alone is too small for float16"
 
 

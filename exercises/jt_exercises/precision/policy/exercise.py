@@ -69,7 +69,7 @@ def _one(answer: Callable[..., Any], rule: str, dtypes: list[str], half: str, to
     if not isinstance(found, list) or not all(isinstance(dtype, str) for dtype in found):
         raise RefusedError(f"policy returns a list of texts, not {found!r}")
     if len(found) != len(right):
-        raise RefusedError(f"policy({case}) returns {len(found)} dtypes, for {len(right)} arrays")
+        raise RefusedError(f"policy({case}) returns a list of {len(found)}, for {len(right)} arrays")
     if found == right:
         return
     k = next(k for k in range(len(right)) if found[k] != right[k])

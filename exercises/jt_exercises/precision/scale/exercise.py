@@ -58,6 +58,7 @@ def _one(
     with np.errstate(all="ignore"):
         known = [
             (weights - lr * gradients, "the gradients are not divided by the scale"),
+            (weights - lr * gradients * scale, "divide the gradients by the scale: the loss was multiplied by it"),
             (weights - lr * gradients / (2 * scale), "divide by the scale that made the gradients, before it grows"),
             (weights + lr * gradients / scale, "it climbs: a step goes down the gradient"),
             (weights - gradients / scale, "`lr` says how long a step is; it is left out"),

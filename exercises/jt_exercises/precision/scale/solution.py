@@ -9,7 +9,8 @@
 # - Else divide the gradients by the scale, and make the step. That was one clean step more. After `window` clean steps
 #   in a row double the scale, and begin to count from 0.
 #
-# Write one such step, of gradient descent: the new weights are the old ones minus `lr` times the gradient.
+# Write one such step, of gradient descent: the new weights are the old ones minus `lr` times the gradient. `clean` says
+# how many clean steps there were in a row, until now.
 
 # %%
 import numpy as np

@@ -44,7 +44,9 @@ export function legend(kinds) {
     const rows = known.map((kind) => row(swatch(kind), KINDS[kind], MEANS[kind] ?? ""));
     const stored = row(swatch("elementwise", true), "two lines", "stored in memory");
     const gradient = row(swatch("gradient"), "dashes", "part of a gradient");
-    const precision = row(s("svg", { width: 28 }), "colored dtypes", "16 or 64 bits, beside float32");
+    const words = s("text", { class: "jt-d-float16", x: 8, y: 13 }, "16");
+    const half = s("svg", { class: "jt-swatch", width: 32, height: 18, "aria-hidden": "true" }, words);
+    const precision = row(half, "colored dtypes", "16 or 64 bits, beside float32");
     return [named("Outlines"), h("ul", "jt-kinds", rows, stored, gradient, precision)];
 }
 

@@ -40,7 +40,6 @@ def _go(run: Run, arguments: tuple[Any, ...]) -> Run:
                 warps = [Warp(w) for w in range(-(-block.x * block.y * block.z // WARPSIZE))]
                 threads = [Thread(run, here, warps[k // WARPSIZE], k, place) for k, place in enumerate(_places(block))]
                 run_block(threads, lambda thread: run.program.run(thread, *given), run)
-                run.passed(threads, {})
     except Ended:
         pass
     finally:

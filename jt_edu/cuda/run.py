@@ -169,16 +169,14 @@ class Run:
         block = threads[0].block
         arrays = {a.memory.name: a for a in block.arrays.values()}
         writers = {name: np.full(a.size, -1) for name, a in arrays.items()}
+        readers: dict[str, dict[int, list[int]]] = {name: {} for name in arrays}
         for name, a in arrays.items():
-            for address, access in a.memory.last.items():
-                writers[name][address] = access.thread.number
-        readers = {
-            name: {
-                address: sorted({r.thread.number for r in reads if r.epoch == block.epoch})
-                for address, reads in a.memory.reads.items()
-            }
-            for name, a in arrays.items()
-        }
+            for address, history in a.memory.history.items():
+                if history.last is not None:
+                    writers[name][address] = history.last.thread.number
+                read = history.readers(block.epoch)
+                if read:
+                    readers[name][address] = read
         lines = {t.number: waits[t].place.line if t in waits else 0 for t in threads}
         shared = {name: a.memory.values.reshape(a.shape).copy() for name, a in arrays.items()}
         self.snapshots.append(Snapshot(block.number, block.epoch, lines, shared, writers, readers))

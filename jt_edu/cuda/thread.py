@@ -10,13 +10,14 @@ import ast
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from jt_edu.base.errors import KernelError
 from jt_edu.cuda.kernel_names import BARRIERS, WARP
-from jt_edu.cuda.memory import Array, fresh
+from jt_edu.cuda.memory import Array, History, fresh
 from jt_edu.cuda.translator import Place, place_of
 
 WARPSIZE = 32
@@ -41,6 +42,7 @@ class Block:
     arrays: dict[Any, Array] = field(default_factory=dict)  # by the place in the text that makes them
     epoch: int = 0  # how many barriers it has passed
     seen: set[int] = field(default_factory=set)  # blocks whose writes are ordered before what comes now
+    released: int = 0  # what was done before so many barriers has been passed on
 
 
 @dataclass(eq=False)
@@ -48,7 +50,8 @@ class Warp:
     """32 threads of a block that go together."""
 
     number: int
-    epoch: int = 0
+    threads: list[Thread] = field(default_factory=list)
+    released: list[int] = field(default_factory=lambda: [0] * WARPSIZE)  # until when what a lane did was passed on
 
 
 @dataclass(frozen=True)
@@ -62,18 +65,31 @@ class Wait:
     argument: Any = None
 
 
+TAKES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(BARRIERS, ("predicate",)), **dict.fromkeys(WARP, ("mask", "predicate")),
+    "syncthreads": (), "syncwarp": ("mask",),
+    "shfl_sync": ("mask", "value", "lane"), "shfl_up_sync": ("mask", "value", "delta"),
+    "shfl_down_sync": ("mask", "value", "delta"), "shfl_xor_sync": ("mask", "value", "lane_mask"),
+}  # fmt: skip
+
+
 class Thread:
     """One thread, with the names that a kernel has for it."""
 
     warpsize = WARPSIZE
 
-    def __init__(self, run: Any, block: Block, warp: Warp, number: int, index: Dim3) -> None:
+    def __init__(self, run: Any, block: Block, warp: Warp, number: int, at: Dim3) -> None:
         self.run, self.block, self.warp, self.number = run, block, warp, number
-        self.threadIdx, self.blockIdx, self.blockDim, self.gridDim = index, block.index, run.block, run.grid
+        self.threadIdx, self.blockIdx, self.blockDim, self.gridDim = at, block.index, run.block, run.grid
         self.laneid = number % WARPSIZE
         self.shared, self.local, self.atomic = Shared(self), Local(self), Atomic()
-        self.fenced = False
+        self.time, self.known = 0, (0,) * WARPSIZE  # its own; up to when it knows what the lanes of its warp did
+        self.fence: tuple[int, ...] = ()  # what it knew at its last fence,
+        self.wide = False  # and whether that is one for all blocks
+        self.seen: set[int] = set()  # blocks whose writes are ordered before what it does now,
+        self.heard: dict[Thread, int] = {}  # and threads of its block, and until when
         self.steps = 0
+        warp.threads.append(self)
 
     @property
     def place(self) -> tuple[int, int]:
@@ -94,15 +110,27 @@ class Thread:
 
     def threadfence(self) -> None:
         """From here on an atomic operation tells others about what was written before."""
-        self.fenced = True
+        self.threadfence_block()
+        self.wide = True
 
-    threadfence_block = staticmethod(lambda: None)  # no barrier: it orders nothing that is looked for here
+    def threadfence_block(self) -> None:
+        """The same, for others of this block."""
+        self.time += 1
+        own = self.laneid
+        self.known = self.fence = (*self.known[:own], self.time, *self.known[own + 1 :])
 
-    def passes_on(self, released: set[int]) -> None:
-        """An atomic operation: what others have released there is ordered before what this block does from now on."""
-        if self.fenced:
-            released |= {self.block.number, *self.block.seen}
-        self.block.seen |= released - {self.block.number}
+    def passes_on(self, history: History) -> None:
+        """An atomic operation: what others have told there is ordered before what this thread does from now on."""
+        here = {t: until for t, until in (history.threads or {}).items() if t.block is self.block}
+        self.heard |= {t: max(until, self.heard.get(t, 0)) for t, until in here.items()}
+        self.seen |= history.blocks - {self.block.number}
+        if not self.fence:
+            return
+        history.threads = here | self.heard | {self: self.fence[self.laneid]}
+        if self.wide:
+            history.blocks |= {self.block.number, *self.block.seen, *self.seen}
+            self.block.released = max(self.block.released, self.block.epoch)
+            self.warp.released = list(map(max, self.warp.released, self.fence))
 
     def step(self) -> None:
         """One more turn of a loop."""
@@ -124,12 +152,18 @@ def _axes(name: str, axes: Any) -> int:
 
 
 def _waits(kind: str) -> Callable[..., Wait]:
+    """A method that says what a thread waits for; it takes what numba's takes."""
+
     def wait(_: Thread, *given: Any) -> Wait:
-        place = place_of(sys._getframe(1))
+        place, wanted = place_of(sys._getframe(1)), TAKES[kind]
+        if len(given) != len(wanted) and not (kind == "syncwarp" and not given):
+            asked = f"cuda.{kind} takes {', '.join(wanted) or 'nothing'}"
+            found = f"{len(given)} arguments in line {place.line}"
+            raise KernelError(asked, found, f"cuda.{kind}({', '.join(wanted)})")
         if kind in BARRIERS:
             return Wait(kind, place, ALL, *given)
-        mask, *rest = given or (ALL,)
-        return Wait(kind, place, int(mask) & ALL, *rest)
+        mask, value, argument = (given + (ALL, None, 0)[len(given) :])[:3]
+        return Wait(kind, place, index(mask) & ALL, value, index(argument))
 
     return wait
 

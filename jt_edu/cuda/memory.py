@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -150,6 +150,29 @@ class Memory:
     history: dict[int, History] = field(default_factory=dict)
     first: int = 0
 
+    def __post_init__(self) -> None:
+        dtype = self.values.dtype
+        narrow = np.int64 if dtype.kind in "iu" and dtype.itemsize < 8 else None  # as in numba: sums do not overflow
+        self.as_read: Callable[[Any], Any] | None = bool if dtype.kind == "b" else narrow
+
+    def get(self, address: int) -> Any:
+        """A number as a kernel reads it."""
+        found = self.values[address]
+        return found if self.as_read is None else self.as_read(found)
+
+    def put(self, address: int, value: Any) -> None:
+        """Write a number; of one that is too large for a dtype of integers the low bits remain."""
+        number = value[()] if isinstance(value, np.ndarray) else value
+        if not isinstance(number, (int, float, complex, np.number, np.bool_)):
+            raise KernelError(f"{self.name} holds numbers", f"{type(value).__name__} to be written", "a number")
+        try:
+            self.values[address] = number
+        except OverflowError:
+            if not isinstance(number, (int, np.integer)):
+                raise
+            bits = 8 * self.values.itemsize
+            self.values[address] = np.array(int(number) % (1 << bits), f"u{bits // 8}").view(self.values.dtype)
+
     def of(self, address: int) -> History:
         """What was done to a number."""
         found = self.history.get(address + self.first)
@@ -193,7 +216,7 @@ class Array:
         if isinstance(address, Array):
             return address
         self.touch(address, place, "read")
-        return self.memory.values[address]
+        return self.memory.get(address)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         place = place_of(sys._getframe(1))
@@ -202,7 +225,7 @@ class Array:
             raise KernelError(f"a thread writes one number of {self.memory.name} at a time", f"index {index}", "a loop")
         if address is not None:
             self.touch(address, place, "write")
-            self.memory.values[address] = value
+            self.memory.put(address, value)
 
     def at(self, index: Any, where: Place) -> Any:
         """The address of an element, an Array for a part, None where there is nothing; a finding then."""

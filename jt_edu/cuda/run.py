@@ -23,6 +23,7 @@ from jt_edu.cuda.translator import Place, Program, is_translated, place_of
 
 STEPS, SECONDS = 1_000_000, 30.0  # of one thread; of a launch
 KINDS = 40  # findings that are kept
+PICTURED = 1_000_000  # threads and numbers in all snapshots: a large launch repeats itself
 
 
 class Ended(Exception):  # noqa: N818 - no error
@@ -72,6 +73,7 @@ class Run:
     now: Any = None  # the thread whose turn it is
     until: float = 0.0  # when its time is over
     _seen: dict[Any, Finding] = field(default_factory=dict)
+    _kept: int = 0  # threads and numbers in snapshots
 
     @property
     def trips(self) -> list[Trip]:
@@ -167,6 +169,9 @@ class Run:
     def passed(self, threads: Sequence[Thread], waits: dict[Thread, Wait]) -> None:
         """Keep a picture of a block that is at a barrier, or at its end."""
         block = threads[0].block
+        self._kept += len(threads) + sum(a.size for a in block.arrays.values())
+        if self._kept > PICTURED:
+            return
         arrays = {a.memory.name: a for a in block.arrays.values()}
         writers = {name: np.full(a.size, -1) for name, a in arrays.items()}
         readers: dict[str, dict[int, list[int]]] = {name: {} for name in arrays}

@@ -7,6 +7,7 @@ A thread stands in the place of the name `cuda` in a kernel. So `cuda.threadIdx.
 from __future__ import annotations
 
 import ast
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,11 +18,12 @@ import numpy as np
 
 from jt_edu.base.errors import KernelError
 from jt_edu.cuda.kernel_names import BARRIERS, WARP
-from jt_edu.cuda.memory import Array, History, fresh
+from jt_edu.cuda.memory import Array, History, Memory, fresh
 from jt_edu.cuda.translator import Place, place_of
 
 WARPSIZE = 32
 ALL = 0xFFFFFFFF
+SHARED = 48 * 1024  # bytes of a block, as a GPU gives unless it is asked for more
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Block:
     number: int
     index: Dim3
     arrays: dict[Any, Array] = field(default_factory=dict)  # by the place in the text that makes them
+    launched: list[Memory] = field(default_factory=list)  # of the size that the launch says
     epoch: int = 0  # how many barriers it has passed
     seen: set[int] = field(default_factory=set)  # blocks whose writes are ordered before what comes now
     released: int = 0  # what was done before so many barriers has been passed on
@@ -142,7 +145,16 @@ class Thread:
     clz = staticmethod(lambda x: 32 - int(x & ALL).bit_length())
     ffs = staticmethod(lambda x: (int(x) & -int(x)).bit_length())
     brev = staticmethod(lambda x: int(f"{int(x) & ALL:032b}"[::-1], 2))
-    fma = staticmethod(lambda a, b, c: a * b + c)
+    fma = staticmethod(lambda a, b, c: _as(np.float64(a) * b + c, a, b, c))
+
+
+def _as(found: Any, *given: Any) -> Any:
+    """A number as exact as those that it is made of."""
+    return (
+        np.float32(found)
+        if any(isinstance(g, np.float32) for g in given) and not any(isinstance(g, np.float64) for g in given)
+        else found
+    )
 
 
 def _axes(name: str, axes: Any) -> int:
@@ -182,10 +194,28 @@ class Shared:
         """The array that the block has at this place of the text; with the shape 0, as large as the launch says."""
         place, block = place_of(sys._getframe(1)), self._thread.block
         if place not in block.arrays:
-            kind = as_dtype(dtype)
-            extent = (self._thread.run.shared // kind.itemsize,) if shape == 0 else _shape(shape)
-            block.arrays[place] = fresh(_assigned(place), "shared", extent, kind)
+            kind, given = as_dtype(dtype), self._thread.run.shared
+            extent = (given // kind.itemsize,) if shape == 0 else _shape(shape)
+            asked = math.prod(extent) * kind.itemsize + sum(a.memory.values.nbytes for a in block.arrays.values())
+            if asked > SHARED:
+                raise KernelError(f"a block has {SHARED:,} bytes of shared memory", f"{asked:,}", "smaller tiles")
+            made = fresh(_assigned(place), "shared", extent, kind)
+            if shape == 0:
+                block.launched.append(made.memory)
+                _one_memory(block.launched)
+            block.arrays[place] = made
         return block.arrays[place]
+
+
+def _one_memory(views: list[Memory]) -> None:
+    """What a launch adds is one piece of memory, whatever names it has."""
+    first, last = views[0], views[-1]
+    if first.values.itemsize != last.values.itemsize:
+        found = f"{first.name} of {first.values.dtype} and {last.name} of {last.values.dtype}"
+        raise KernelError(
+            "arrays of the size 0 begin at the same byte, and have numbers of one size", found, "one of them"
+        )
+    last.values, last.written, last.history = first.values.view(last.values.dtype), first.written, first.history
 
 
 class Local:
@@ -224,9 +254,11 @@ def _atomic(new: Callable[..., Any]) -> Callable[..., Any]:
         address = array.at(index, place)
         if address is None:
             return array.dtype.type(0)
+        if isinstance(address, Array):
+            raise KernelError(f"an atomic changes one number of {array.memory.name}", f"index {index}", "(i, j)")
         array.touch(address, place, "atomic")
-        old = array.memory.values[address]
-        array.memory.values[address] = new(old, *given)
+        old = array.memory.get(address)
+        array.memory.put(address, new(old, *given))
         return old
 
     return change

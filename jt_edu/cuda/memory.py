@@ -275,7 +275,7 @@ class Array:
         place = np.argwhere(self._addresses == address)
         if not len(place):
             return f"{self.memory.name}[...]"
-        return f"{self.memory.name}[{', '.join(str(int(p)) for p in place[0])}]"
+        return f"{self.memory.name}[{', '.join(str(int(p)) for p in place[0]) or '()'}]"
 
 
 class _Current(threading.local):

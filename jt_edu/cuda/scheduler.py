@@ -8,23 +8,35 @@ block ends there: on a GPU the program would hang, or go on with whatever is in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable
+from types import GeneratorType
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from jt_edu.cuda.kernel_names import BARRIERS
 from jt_edu.cuda.memory import GARBAGE
+from jt_edu.cuda.run import Ended
 from jt_edu.cuda.thread import WARPSIZE, Thread, Wait
-from jt_edu.cuda.translator import Place
+from jt_edu.cuda.translator import Place, place_of
 
-Turn = Generator[Wait, Any, None]
+Turn: TypeAlias = "GeneratorType[Wait, Any, None]"
 
 
 def run_block(threads: list[Thread], start: Callable[[Thread], Turn], run: Any) -> None:
     """Run the threads of a block until all have ended, or some wait in vain."""
     turns = {thread: start(thread) for thread in threads}
     waits: dict[Thread, Wait] = {}
+    try:
+        _rounds(threads, turns, waits, run)
+    except Ended as end:
+        standing = {t: place_of(turn.gi_frame) for t, turn in turns.items() if turn.gi_frame}
+        run.passed(threads, {run.now: end.args[0], **standing}, "stuck")
+        raise
+    run.passed(threads, {t: wait.place for t, wait in waits.items()}, "stuck" if waits else "end")
+
+
+def _rounds(threads: list[Thread], turns: dict[Thread, Turn], waits: dict[Thread, Wait], run: Any) -> None:
     ready: list[tuple[Thread, Any]] = [(thread, None) for thread in threads]
     while ready:
         for thread, answer in ready:
@@ -37,7 +49,6 @@ def run_block(threads: list[Thread], start: Callable[[Thread], Turn], run: Any) 
         ready = _warps(waits, run) or _barrier(threads, waits, run)
         for thread, _ in ready:
             del waits[thread]
-    run.passed(threads, waits)
 
 
 def _warps(waits: dict[Thread, Wait], run: Any) -> list[tuple[Thread, Any]]:
@@ -111,7 +122,7 @@ def _barrier(threads: list[Thread], waits: dict[Thread, Wait], run: Any) -> list
     said = [bool(w.value) for w in waits.values()]
     answer = {"syncthreads": None, "syncthreads_count": sum(said), "syncthreads_and": int(all(said))}
     found = answer.get(kind, int(any(said)))
-    run.passed(threads, waits)
+    run.passed(threads, {t: wait.place for t, wait in waits.items()}, f"barrier {threads[0].block.epoch + 1}")
     block = threads[0].block
     block.epoch += 1
     block.seen.update(*(t.seen for t in threads))

@@ -60,7 +60,7 @@ def place_of(frame: FrameType | None) -> Place:
             "a use of one afterwards",
             "the array that was given to the launch",
         )
-    place: Place = frame.f_globals[PLACES][frame.f_lasti // 2]
+    place: Place = frame.f_globals[PLACES][max(0, frame.f_lasti) // 2]
     return place
 
 

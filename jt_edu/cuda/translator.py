@@ -199,9 +199,11 @@ class _Waits(ast.NodeTransformer):
 
     def _called_at_once(self, node: ast.expr, made: Any) -> ast.expr:
         """A barrier under another name would be none."""
-        if _of_thread(made) in WAITING and id(node) not in self.called:
-            asked = f"cuda.{made.attr} is called where it stands"
-            raise self._wrong(node, asked, f"cuda.{made.attr}(...)")
+        name = _of_thread(made)
+        if name and (name not in NAMES or not isinstance(made.ctx, ast.Load)):
+            raise self._wrong(node, f"the interpreter does not know cuda.{name}", ", ".join(NAMES))
+        if name in WAITING and id(node) not in self.called:
+            raise self._wrong(node, f"cuda.{name} is called where it stands", f"cuda.{name}(...)")
         found: ast.expr = made
         return found
 
@@ -230,10 +232,7 @@ class _Waits(ast.NodeTransformer):
             function = self._named(f"_device{len(self.names)}", run)
             call = ast.Call(function, [ast.Name(THREAD, ast.Load()), *node.args], node.keywords)
             return ast.copy_location(ast.YieldFrom(ast.copy_location(call, node)), node)
-        name = _of_thread(node.func)
-        if name and name not in NAMES:
-            raise self._wrong(node, f"the interpreter does not know cuda.{name}", ", ".join(NAMES))
-        return ast.copy_location(ast.Yield(node), node) if name in WAITING else node
+        return ast.copy_location(ast.Yield(node), node) if _of_thread(node.func) in WAITING else node
 
     def _named(self, name: str, value: Any) -> ast.expr:
         self.names[name] = value

@@ -20,14 +20,13 @@ import numpy as np
 
 from jt_edu.base.errors import ArgumentError, KernelError
 from jt_edu.cuda.device_array import DeviceArray
-from jt_edu.cuda.memory import Array, Memory, current
+from jt_edu.cuda.memory import NUMBERS, Array, Memory, current
 from jt_edu.cuda.run import SECONDS, STEPS, Ended, Run
 from jt_edu.cuda.scheduler import run_block
 from jt_edu.cuda.thread import WARPSIZE, Block, Dim3, Thread, Warp
 from jt_edu.cuda.translator import Program, translate
 
 THREADS, DEEP = 1024, 64  # of a block, and along z: as many as a card has room for
-NUMBERS = "biufc"  # kinds of dtypes
 
 
 def _go(run: Run, arguments: tuple[Any, ...]) -> Run:

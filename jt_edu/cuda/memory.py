@@ -26,6 +26,7 @@ from jt_edu.cuda.translator import Place, place_of
 if TYPE_CHECKING:
     from jt_edu.cuda.thread import Thread
 
+NUMBERS = "biufc"  # kinds of dtypes
 GARBAGE = 0x55  # each byte of a whole number that nobody has written
 
 

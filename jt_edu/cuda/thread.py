@@ -18,12 +18,12 @@ import numpy as np
 
 from jt_edu.base.errors import KernelError
 from jt_edu.cuda.kernel_names import BARRIERS, WARP
-from jt_edu.cuda.memory import Array, History, Memory, fresh
+from jt_edu.cuda.memory import NUMBERS, Array, History, Memory, fresh
 from jt_edu.cuda.translator import Place, place_of
 
 WARPSIZE = 32
 ALL = 0xFFFFFFFF
-SHARED = 48 * 1024  # bytes of a block, as a GPU gives unless it is asked for more
+SHARED, LOCAL = 48 * 1024, 512 * 1024  # bytes of a block, as a GPU gives unless it is asked for more; of a thread
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,11 @@ class Local:
 
     def array(self, shape: Any, dtype: Any) -> Array:
         """A new array, which no other thread sees."""
-        return fresh(_assigned(place_of(sys._getframe(1))), "local", _shape(shape), as_dtype(dtype))
+        kind, extent = as_dtype(dtype), _shape(shape)
+        asked = math.prod(extent) * kind.itemsize
+        if asked > LOCAL:
+            raise KernelError(f"a thread has {LOCAL:,} bytes of local memory", f"{asked:,}", "an array of the launch")
+        return fresh(_assigned(place_of(sys._getframe(1))), "local", extent, kind)
 
 
 def _assigned(place: Place) -> str:
@@ -287,6 +291,8 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
         found: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
         found = np.dtype(str(dtype).removeprefix("jt."))
+    if found.kind not in NUMBERS:
+        raise KernelError("an array of a kernel holds numbers", f"the dtype {found}", "float32")
     return found
 
 

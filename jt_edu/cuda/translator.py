@@ -88,7 +88,10 @@ def translate(function: Callable[..., Any], device: Callable[[Any], Callable[...
     tree, body = _parsed(lines, first)
     given = {**function.__globals__, **_closure(function)}
     names: dict[str, Any] = {}
-    changed = _Waits({**vars(builtins), **given}, _own_names(body), names, device, first).visit(body)
+    try:
+        changed = _Waits({**vars(builtins), **given}, _own_names(body), names, device, first).visit(body)
+    except KernelError as error:
+        raise error.with_traceback(None) from None  # its frames are those of the module ast
     code = compile(ast.fix_missing_locations(tree), inspect.getsourcefile(function) or "<kernel>", "exec")
     made = {**given, **names}
     exec(code, made)  # noqa: S102 - the learner's own function

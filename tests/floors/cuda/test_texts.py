@@ -135,6 +135,8 @@ REFUSED = {
     "cuda.atomic.add(m, 0, 1)": "an atomic changes one number of m",
     "table[0] = 1": "read-only",
     "cuda.shared.array(20000, 'float32')": "49,152 bytes",
+    "cuda.local.array(10**11, 'float32')": "524,288 bytes",
+    "cuda.local.array(4, object)": "holds numbers; found the dtype object",
 }  # fmt: skip
 
 

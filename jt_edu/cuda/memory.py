@@ -161,11 +161,11 @@ class Memory:
         found = self.values[address]
         return found if self.as_read is None else self.as_read(found)
 
-    def put(self, address: int, value: Any) -> None:
+    def put(self, address: int, value: Any, where: Place) -> None:
         """Write a number; of one that is too large for a dtype of integers the low bits remain."""
         number = value[()] if isinstance(value, np.ndarray) else value
         if not isinstance(number, (int, float, complex, np.number, np.bool_)):
-            raise KernelError(f"{self.name} holds numbers", f"{type(value).__name__} to be written", "a number")
+            raise KernelError(f"{self.name} holds numbers", f"{type(value).__name__} in line {where.line}", "a number")
         try:
             self.values[address] = number
         except OverflowError:
@@ -223,10 +223,12 @@ class Array:
         place = place_of(sys._getframe(1))
         address = self.at(index, place)
         if isinstance(address, Array):
-            raise KernelError(f"a thread writes one number of {self.memory.name} at a time", f"index {index}", "a loop")
+            raise KernelError(
+                f"a thread writes one number of {self.memory.name} at a time", f"{index} in line {place.line}", "a loop"
+            )
         if address is not None:
             self.touch(address, place, "write")
-            self.memory.put(address, value)
+            self.memory.put(address, value, place)
 
     def at(self, index: Any, where: Place) -> Any:
         """The address of an element, an Array for a part, None where there is nothing; a finding then."""
@@ -235,6 +237,9 @@ class Array:
             asked = f"{self.memory.name} has {len(self.shape)} axes"
             raise KernelError(asked, f"{len(places)} numbers in its index", "one number for each axis")
         for axis, place in enumerate(places):
+            if type(place) is not int and not isinstance(place, (slice, np.integer)):
+                found = f"{self.memory.name}[{place!r:.30}] in line {where.line}"
+                raise KernelError("an index is a whole number", found, "i // 2 for a half; a loop for many numbers")
             if not isinstance(place, slice) and not 0 <= place < self.shape[axis]:
                 self._outside(places, axis, where)
                 return None

@@ -6,7 +6,6 @@ A thread stands in the place of the name `cuda` in a kernel. So `cuda.threadIdx.
 
 from __future__ import annotations
 
-import ast
 import math
 import sys
 from collections.abc import Callable
@@ -198,8 +197,10 @@ class Shared:
             extent = (given // kind.itemsize,) if shape == 0 else _shape(shape)
             asked = math.prod(extent) * kind.itemsize + sum(a.memory.values.nbytes for a in block.arrays.values())
             if asked > SHARED:
-                raise KernelError(f"a block has {SHARED:,} bytes of shared memory", f"{asked:,}", "smaller tiles")
-            made = fresh(_assigned(place), "shared", extent, kind)
+                raise KernelError(
+                    f"a block has {SHARED:,} bytes of shared memory", f"{asked:,} in line {place.line}", "smaller tiles"
+                )
+            made = fresh(place.target or "array", "shared", extent, kind)
             if shape == 0:
                 block.launched.append(made.memory)
                 _one_memory(block.launched)
@@ -230,22 +231,7 @@ class Local:
         asked = math.prod(extent) * kind.itemsize
         if asked > LOCAL:
             raise KernelError(f"a thread has {LOCAL:,} bytes of local memory", f"{asked:,}", "an array of the launch")
-        return fresh(_assigned(place_of(sys._getframe(1))), "local", extent, kind)
-
-
-def _assigned(place: Place) -> str:
-    """The name to which a line assigns what it makes at this place, such as `tile`."""
-    try:
-        made = ast.parse(place.text).body
-    except SyntaxError:  # a part of a line that goes on
-        return "array"
-    match made:
-        case [ast.Assign([ast.Tuple(names)], ast.Tuple(values))]:
-            at = (n for n, v in zip(names, values, strict=False) if place.column < (v.end_col_offset or 0))
-            return ast.unparse(next(at, names[0]))
-        case [ast.Assign([ast.Name(name)])]:
-            return name
-    return "array"
+        return fresh(place_of(sys._getframe(1)).target or "array", "local", extent, kind)
 
 
 class Atomic:
@@ -259,10 +245,12 @@ def _atomic(new: Callable[..., Any]) -> Callable[..., Any]:
         if address is None:
             return array.dtype.type(0)
         if isinstance(address, Array):
-            raise KernelError(f"an atomic changes one number of {array.memory.name}", f"index {index}", "(i, j)")
+            raise KernelError(
+                f"an atomic changes one number of {array.memory.name}", f"{index} in line {place.line}", "(i, j)"
+            )
         array.touch(address, place, "atomic")
         old = array.memory.get(address)
-        array.memory.put(address, new(old, *given))
+        array.memory.put(address, new(old, *given), place)
         return old
 
     return change

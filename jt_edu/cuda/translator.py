@@ -27,7 +27,7 @@ from jt_edu.base.errors import KernelError
 from jt_edu.cuda.kernel_names import NAMES, WAITING, KernelName
 from jt_edu.cuda.math32 import Math
 
-THREAD, PLACES = "_thread", "_places"
+THREAD, PLACES = "_thread", "places of a kernel"  # the second one is no name of Python: no module has it
 MODULES = ("jt_edu.cuda", "numba.cuda")
 
 
@@ -39,6 +39,7 @@ class Place:
     line: int
     column: int
     text: str
+    target: str = ""  # the name to which is assigned what begins here
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +89,7 @@ def translate(function: Callable[..., Any], device: Callable[[Any], Callable[...
     tree, body = _parsed(lines, first)
     given = {**function.__globals__, **_closure(function)}
     names: dict[str, Any] = {}
+    targets = dict(_targets(body))
     try:
         changed = _Waits({**vars(builtins), **given}, _own_names(body), names, device, first).visit(body)
     except KernelError as error:
@@ -97,7 +99,7 @@ def translate(function: Callable[..., Any], device: Callable[[Any], Callable[...
     exec(code, made)  # noqa: S102 - the learner's own function
     run = made[changed.name]
     run.__defaults__ = function.__defaults__
-    made[PLACES] = tuple(_places(run.__code__, lines, first))
+    made[PLACES] = tuple(_places(run.__code__, lines, first, targets))
     text = tuple(line.rstrip() for line in textwrap.dedent("".join(lines)).splitlines())
     return Program(changed.name, run, text)
 
@@ -119,13 +121,28 @@ def _parsed(lines: list[str], first: int) -> tuple[ast.Module, ast.FunctionDef]:
     return tree, body
 
 
-def _places(code: CodeType, lines: list[str], first: int) -> Iterator[Place]:
+def _targets(body: ast.FunctionDef) -> Iterator[tuple[tuple[int, int], str]]:
+    """Where what is assigned begins, and the name to which it is."""
+    pairs: list[tuple[ast.expr, ast.expr]] = []
+    for node in ast.walk(body):
+        match node:
+            case ast.Assign([ast.Tuple(names)], ast.Tuple(values)):
+                pairs += zip(names, values, strict=False)
+            case ast.Assign([target, *_], value) | ast.AnnAssign(target, _, ast.expr() as value):
+                pairs.append((target, value))
+            case ast.NamedExpr(target, value):
+                pairs.append((target, value))
+    return (((value.lineno, value.col_offset), ast.unparse(target)) for target, value in pairs)
+
+
+def _places(code: CodeType, lines: list[str], first: int, targets: Mapping[tuple[int, int], str]) -> Iterator[Place]:
     known: dict[tuple[int, int], Place] = {}  # one object for a place: an instruction has several slots
     for line, _, column, _ in code.co_positions():
         number = min(max((line or first) - first + 1, 1), len(lines))
         text = lines[number - 1]
         at = number, (column or 0) - (len(text) - len(text.lstrip()))
-        yield known.setdefault(at, Place(code.co_name, *at, text.strip()))
+        target = targets.get((line or 0, column or 0), "")
+        yield known.setdefault(at, Place(code.co_name, *at, text.strip(), target))
 
 
 def _closure(function: Any) -> dict[str, Any]:

@@ -130,7 +130,13 @@ REFUSED = {
     "cuda.run._seen.clear()": r"does not know cuda.run; found line 4",
     "cuda.steps = -9": "does not know cuda.steps",
     "out[t] = cuda.gridx": "does not know cuda.gridx",
-    "out[t] = None": "out holds numbers; found NoneType",
+    "out[t / 2] = 1": r"an index is a whole number; found out\[0\.0\] in line 4",
+    "out[t < 1] = 1": "an index is a whole number",
+    "out[t] = x[x]": "an index is a whole number",
+    "out[...] = 1": "an index is a whole number",
+    "out[0:2] = 1": "one number of out at a time",
+    "deep(t)": "RecursionError",
+    "out[t] = None": "out holds numbers; found NoneType in line 4",
     "out[t] = m[t]": "out holds numbers; found Array",
     "cuda.atomic.add(m, 0, 1)": "an atomic changes one number of m",
     "table[0] = 1": "read-only",
@@ -140,9 +146,12 @@ REFUSED = {
 }  # fmt: skip
 
 
+DEEP = "@cuda.jit(device=True)\ndef deep(n):\n    return deep(n + 1)\n"
+
+
 @pytest.mark.parametrize("body", REFUSED)
 def test_what_no_gpu_does_is_refused_with_its_line(body):
-    text = f"table = np.zeros(3)\n@cuda.jit\ndef kernel(x, m, out):\n    t = 0\n    {body}\n"
+    text = f"table = np.zeros(3)\n{DEEP}@cuda.jit\ndef kernel(x, m, out):\n    t = 0\n    {body}\n"
     with pytest.raises(jt.KernelError, match=REFUSED[body]):
         cuda.simulate(made(text, body), 1, 1, np.arange(4), np.zeros((4, 2)), np.zeros(4))
 
@@ -167,3 +176,19 @@ def test_an_array_of_a_kernel_is_nothing_afterwards():
     kernel[1, 1](np.zeros(1))
     with pytest.raises(jt.KernelError, match="there while it runs"):
         kept[0][0]
+
+
+NAMED = {
+    "q = cuda.shared.array(\n        4,\n        'int8')": "q",
+    "q: int = cuda.shared.array(4, 'int8')": "q",
+    "p, q = 3, cuda.shared.array(4, 'int8')": "q",
+    "print(q := cuda.local.array(4, 'int8'))": "q",
+    "q = [cuda.local.array(4, 'int8')][0]": "array",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", NAMED)
+def test_an_array_has_the_name_that_the_kernel_gives_it(line):
+    kernel = made(f"@cuda.jit\ndef kernel(x):\n    {line}\n    x[0] = q[3]\n", line)
+    (found,) = cuda.simulate(kernel, 1, 1, np.zeros(1)).findings
+    assert f"reads {NAMED[line]}[3], which nobody has written" in found.words

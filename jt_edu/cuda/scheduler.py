@@ -31,7 +31,7 @@ def run_block(threads: list[Thread], start: Callable[[Thread], Turn], run: Any) 
         _rounds(threads, turns, waits, run)
     except Ended as end:
         standing = {t: place_of(turn.gi_frame) for t, turn in turns.items() if turn.gi_frame}
-        run.passed(threads, {run.now: end.args[0], **standing}, "stuck")
+        run.passed(threads, {**dict(zip([run.now], end.args, strict=False)), **standing}, "stuck")
         raise
     run.passed(threads, {t: wait.place for t, wait in waits.items()}, "stuck" if waits else "end")
 

@@ -81,6 +81,7 @@ def _run(text: str, reads: int, writes: int) -> None:
     space["take"] = take
     objects, reply = list[object](), {"value": True}
     try:
+        linecache.cache["the notebook"] = len(text), None, text.splitlines(keepends=True), "the notebook"
         exec(compile(text, "the notebook", "exec"), space)  # noqa: S102
         for own in theirs:
             own.update({name: value for name, value in space.items() if name not in own})  # what came later

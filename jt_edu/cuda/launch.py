@@ -11,36 +11,37 @@ A kernel runs in an interpreter: one thread after the other, always in the same 
 
 from __future__ import annotations
 
+import inspect
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError, KernelError
 from jt_edu.cuda.device_array import DeviceArray
-from jt_edu.cuda.memory import Array, Memory, current
+from jt_edu.cuda.memory import NUMBERS, Array, Memory, current
 from jt_edu.cuda.run import SECONDS, STEPS, Ended, Run
 from jt_edu.cuda.scheduler import run_block
 from jt_edu.cuda.thread import WARPSIZE, Block, Dim3, Thread, Warp
 from jt_edu.cuda.translator import Program, translate
 
-THREADS = 1024  # of a block: as many as a card has room for
+THREADS, DEEP = 1024, 64  # of a block, and along z: as many as a card has room for
 
 
 def _go(run: Run, arguments: tuple[Any, ...]) -> Run:
     grid, block = run.grid, run.block
-    given = tuple(map(_seen, arguments, _argument_names(run.program, len(arguments))))
+    given = _seen(arguments, _argument_names(run.program, len(arguments)))
     run.until = time.monotonic() + SECONDS
     before, current.run = current.run, run
     try:
         with np.errstate(all="ignore"):
             for number, index in enumerate(_places(grid)):
+                _in_time(run, number)
                 here = Block(number, index)
                 warps = [Warp(w) for w in range(-(-block.x * block.y * block.z // WARPSIZE))]
                 threads = [Thread(run, here, warps[k // WARPSIZE], k, place) for k, place in enumerate(_places(block))]
                 run_block(threads, lambda thread: run.program.run(thread, *given), run)
-                run.passed(threads, {})
     except Ended:
         pass
     finally:
@@ -48,9 +49,16 @@ def _go(run: Run, arguments: tuple[Any, ...]) -> Run:
     return run
 
 
-def _places(extent: Dim3) -> list[Dim3]:
+def _in_time(run: Run, done: int) -> None:
+    if time.monotonic() > run.until:
+        asked = f"the interpreter gives a launch {SECONDS:g} seconds"
+        grid = run.grid.x * run.grid.y * run.grid.z
+        raise KernelError(asked, f"{done:,} of {grid:,} blocks in them\n{run}", "fewer blocks, or smaller arrays")
+
+
+def _places(extent: Dim3) -> Iterator[Dim3]:
     """All places of a grid or a block, x first."""
-    return [Dim3(x, y, z) for z in range(extent.z) for y in range(extent.y) for x in range(extent.x)]
+    return (Dim3(x, y, z) for z in range(extent.z) for y in range(extent.y) for x in range(extent.x))
 
 
 def _argument_names(program: Program, count: int) -> Sequence[str]:
@@ -61,19 +69,41 @@ def _argument_names(program: Program, count: int) -> Sequence[str]:
     return names
 
 
-def _seen(value: Any, name: str) -> Any:
-    """An argument as a kernel sees it."""
+def _seen(arguments: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Arguments as a kernel sees them; arrays that overlap have one history."""
+    seen = [_memory(value, name) for value, name in zip(arguments, names, strict=True)]
+    spans = [(m.values.__array_interface__["data"][0], m) for m in seen if isinstance(m, Memory) and m.values.size]
+    begin, end, first = 0, 0, None
+    for start, memory in sorted(spans, key=lambda span: span[0]):
+        if first is None or start >= end:
+            begin, end, first = start, start, memory
+        size = memory.values.itemsize
+        if size != first.values.itemsize or (start - begin) % size:
+            found = f"{first.values.dtype} and {memory.values.dtype}"
+            raise ArgumentError(
+                f"{first.name} and {memory.name}, which overlap, have numbers of one size", found, "a copy"
+            )
+        memory.history, memory.first = first.history, (start - begin) // size
+        end = max(end, start + memory.values.nbytes)
+    return [_array(m, value.shape) if isinstance(m, Memory) else m for m, value in zip(seen, arguments, strict=True)]
+
+
+def _array(memory: Memory, shape: tuple[int, ...]) -> Array:
+    return Array(memory, np.arange(memory.values.size).reshape(shape))
+
+
+def _memory(value: Any, name: str) -> Any:
+    """The numbers of an argument; a number is itself."""
     if isinstance(value, DeviceArray):
-        memory = Memory(name, "global", value.values.reshape(-1), value.written)
-        return Array(memory, np.arange(value.values.size).reshape(value.values.shape))
-    if isinstance(value, np.ndarray):
+        return Memory(name, "global", value.values.reshape(-1), value.written)
+    if isinstance(value, np.ndarray) and value.dtype.kind in NUMBERS:
         if not value.flags.c_contiguous:
-            raise ArgumentError(f"{name} is an array whose numbers are in one row", "a strided view", "a copy of it")
-        memory = Memory(name, "global", value.reshape(-1), np.ones(value.size, bool))
-        return Array(memory, np.arange(value.size).reshape(value.shape))
-    if isinstance(value, (bool, int, float, np.generic, tuple)):
+            found = "gaps between them, or columns first"
+            raise ArgumentError(f"{name} is an array whose numbers are in one row", found, "a copy of it")
+        return Memory(name, "global", value.reshape(-1), np.ones(value.size, bool))
+    if isinstance(value, (bool, int, float, complex, np.number, np.bool_, tuple)):
         return value
-    found = f"{name}, {type(value).__name__}"
+    found = f"{name}, {type(value).__name__}{f' of {value.dtype}' if isinstance(value, np.ndarray) else ''}"
     raise ArgumentError("a kernel takes arrays and numbers", found, "x.numpy(), or cuda.to_device(x)")
 
 
@@ -102,8 +132,12 @@ class Kernel:
     def program(self) -> Program:
         """What the interpreter runs; made once."""
         if self._program is None:
-            self._program = translate(self.function, _device_program)
+            self._program = translate(self.function, _device_run)
         return self._program
+
+    def start(self, *given: Any, **named: Any) -> Any:
+        """What one thread does with these arguments, of which it is the first: a generator of waits."""
+        return self.program.run(*given, **named)
 
     def __repr__(self) -> str:
         return f"<{'device function' if self.device else 'kernel'} {self.__name__}>"
@@ -132,8 +166,11 @@ class Kernel:
         return launch
 
 
-def _device_program(value: Any) -> Program | None:
-    return value.program if isinstance(value, Kernel) and value.device else None
+def _device_run(value: Any) -> Callable[..., Any] | None:
+    """What runs a device function. It is translated when it is first called, for it may call itself."""
+    if not isinstance(value, Kernel) or not value.device:
+        return None
+    return value.start
 
 
 def jit(function: Any = None, *, device: bool = False) -> Any:
@@ -161,7 +198,7 @@ def jit(function: Any = None, *, device: bool = False) -> Any:
     """
     if function is None:
         return lambda later: jit(later, device=device)
-    if not callable(function):
+    if not inspect.isfunction(function):
         raise ArgumentError("cuda.jit takes a function", repr(function), "@cuda.jit before a def")
     return Kernel(function, device)
 
@@ -208,4 +245,6 @@ def _block(size: Any) -> Dim3:
     found = _size("threads", size)
     if found.x * found.y * found.z > THREADS:
         raise ArgumentError(f"a block has at most {THREADS} threads", f"{size}", "more blocks of fewer threads")
+    if found.z > DEEP:
+        raise ArgumentError(f"a block has at most {DEEP} threads along z", f"{size}", "more of them along x")
     return found

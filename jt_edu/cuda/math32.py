@@ -19,7 +19,13 @@ class Math:
         def call(*given: Any) -> Any:
             floats = [g for g in given if isinstance(g, (float, np.floating))]
             narrow = floats and all(isinstance(g, np.float32) for g in floats)
-            found = function(*(float(g) if isinstance(g, np.floating) else g for g in given))
+            plain = [float(g) if isinstance(g, np.floating) else g for g in given]
+            try:
+                found = function(*plain)
+            except (ValueError, OverflowError):  # on a GPU a logarithm of 0 is -inf, and no error
+                if not hasattr(np, name):
+                    raise
+                found = float(getattr(np, name)(*plain))
             return np.float32(found) if narrow and isinstance(found, float) else found
 
         return call

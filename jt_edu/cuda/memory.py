@@ -4,15 +4,17 @@
     Array           what a kernel sees of it: a shape, and for each element an address in the row
 
 Each access is compared with the ones before it at the same address. Two accesses of different threads, one of which
-writes, have to be ordered: in a block by `syncthreads`, or in a warp by `syncwarp`; between blocks only by the end
-of the kernel, or by a fence and an atomic operation after it that the other block has seen. Atomics are ordered among
-themselves. What is shared or local begins unwritten: floats are nan, whole numbers garbage.
+writes, have to be ordered: in a block by `syncthreads`, or among lanes of a warp by a `syncwarp` in which both take
+part (shuffles and votes order nothing); between blocks only by the end of the kernel. A fence, and an atomic
+operation after it that the other one has seen, order what was before. Atomics are no race among themselves. What is
+shared or local begins unwritten: floats are nan, whole numbers garbage.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,18 +26,109 @@ from jt_edu.cuda.translator import Place, place_of
 if TYPE_CHECKING:
     from jt_edu.cuda.thread import Thread
 
+NUMBERS = "biufc"  # kinds of dtypes
 GARBAGE = 0x55  # each byte of a whole number that nobody has written
 
 
 @dataclass(slots=True)
 class Access:
-    """Who did it, in which line, and how far block and warp were then."""
+    """Lanes of a warp that did it in one line, and how far block and lanes were then."""
 
-    thread: Thread
+    thread: Thread  # the first of them
     place: Place
     epoch: int
-    warp_epoch: int
-    atomic: bool
+    time: int
+    lanes: int = 0  # a bit for each
+
+
+Kept = dict[Any, Access]  # of one kind, by who did it when and where
+
+
+@dataclass(slots=True)
+class History:
+    """What was done to one number, as far as something may still be unordered with it."""
+
+    last: Access | None = None  # who changed it last, in which way ever
+    write: Access | None = None
+    atomics: Kept = field(default_factory=dict)
+    reads: Kept = field(default_factory=dict)
+    blocks: frozenset[int] = frozenset()  # whose writes are seen with an atomic here
+    threads: dict[Thread, int] | None = None  # the same in a block, and until when
+
+    def note(self, thread: Thread, place: Place, how: str) -> tuple[str, Thread, Place] | None:
+        """Write an access down; what it is not ordered with: "written" or "read" before, by whom, in which line."""
+        now = Access(thread, place, thread.block.epoch, thread.time, 1 << thread.laneid)
+        done = (self.write,) if self.write is not None else ()
+        against = _first_unordered(done if how == "atomic" else (*done, *self.atomics.values()), thread, "written")
+        if how == "read":
+            _keep(self.reads, now)
+            return against
+        against = against or _first_unordered(self.reads.values(), thread, "read")
+        self.last = now
+        if how == "atomic":
+            _keep(self.atomics, now)
+        else:
+            self.write = now
+            self.atomics.clear()
+            self.reads.clear()
+        return against
+
+    def readers(self, epoch: int) -> list[int]:
+        """Numbers of the threads that have read it since the last barrier."""
+        kept = (r for r in self.reads.values() if r.epoch == epoch)
+        return sorted({r.thread.number // 32 * 32 + lane for r in kept for lane in _bits(r.lanes)})
+
+
+def _bits(lanes: int) -> Iterator[int]:
+    return (lane for lane in range(lanes.bit_length()) if lanes >> lane & 1)
+
+
+def _keep(kept: Kept, now: Access) -> None:
+    """Add an access to its like. What is ordered before it may go: who is ordered after it is after those, too."""
+    thread = now.thread
+    key = thread.warp, now.place, now.epoch, now.time
+    old = kept.get(key)
+    if old is not None:
+        old.lanes |= now.lanes
+        return
+    if len(kept) > 2 and not len(kept) & (len(kept) - 1):  # at 4, 8, 16, ...: to look is work
+        far = [k for k, access in kept.items() if access.thread.block is not thread.block]
+        for k in [*far[2:], *(k for k, access in kept.items() if _unordered(access, thread) is None)]:
+            kept.pop(k, None)
+    kept[key] = now
+
+
+def _first_unordered(kept: Iterable[Access], now: Thread, way: str) -> tuple[str, Thread, Place] | None:
+    for access in kept:
+        other = _unordered(access, now)
+        if other is not None:
+            return way, other, access.place
+    return None
+
+
+def _unordered(before: Access, now: Thread) -> Thread | None:
+    """Who did it, where nothing says that it comes before what a thread does now."""
+    first = before.thread
+    if first is now and before.lanes == 1 << now.laneid:
+        return None
+    if first.block is not now.block:
+        return None if _published(before, now) else first
+    if before.epoch != now.block.epoch:
+        return None
+    for lane in _bits(before.lanes):
+        other = first.warp.threads[lane]
+        synced = other.warp is now.warp and now.known[lane] > before.time
+        if other is not now and not synced and now.heard.get(other, 0) <= before.time:
+            return other
+    return None
+
+
+def _published(before: Access, now: Thread) -> bool:
+    """Whether another block has passed it on, by a fence and an atomic, and this thread knows of it."""
+    block, warp = before.thread.block, before.thread.warp
+    if block.number not in now.block.seen and block.number not in now.seen:
+        return False
+    return before.epoch < block.released or all(warp.released[lane] > before.time for lane in _bits(before.lanes))
 
 
 @dataclass
@@ -47,53 +140,46 @@ class Memory:
         space: "global", "shared" or "local".
         values: flat; those of a global array are the caller's.
         written: which of them hold something.
+        history: of each number; arguments that overlap have one together,
+        first: in which the first number of this one is so far behind.
     """
 
     name: str
     space: str
     values: np.ndarray[Any, Any]
     written: np.ndarray[Any, Any]
-    last: dict[int, Access] = field(default_factory=dict)  # write at an address
-    reads: dict[int, list[Access]] = field(default_factory=dict)  # since then, as many as it takes
-    released: dict[int, set[int]] = field(default_factory=dict)  # by an atomic here: whose writes are seen with it
+    history: dict[int, History] = field(default_factory=dict)
+    first: int = 0
 
-    def note(self, address: int, now: Access, writes: bool) -> tuple[str, Access] | None:
-        """Write an access down; what it is not ordered with, and in which way: "written" or "read" before."""
-        last = self.last.get(address)
-        against = ("written", last) if last is not None and _unordered(last, now) else None
-        if not writes:
-            self._remember(address, now)
-            return against
-        if against is None:
-            against = next((("read", r) for r in self.reads.get(address, ()) if _unordered(r, now)), None)
-        self.last[address] = now
-        self.reads.pop(address, None)
-        return against
+    def __post_init__(self) -> None:
+        dtype = self.values.dtype
+        narrow = np.int64 if dtype.kind in "iu" and dtype.itemsize < 8 else None  # as in numba: sums do not overflow
+        self.as_read: Callable[[Any], Any] | None = bool if dtype.kind == "b" else narrow
 
-    def _remember(self, address: int, now: Access) -> None:
-        """Keep a read: since the last barrier of its block two of each warp, and two of other blocks."""
-        seen, thread = self.reads.get(address, []), now.thread
-        if not seen or seen[-1].epoch != now.epoch or seen[-1].thread.block is not thread.block:
-            self.reads[address] = [*[r for r in seen if r.thread.block is not thread.block][:2], now]
-            return
-        lanes = [k for k, r in enumerate(seen) if r.thread.warp is thread.warp]
-        again = next((k for k in lanes if seen[k].thread is thread), None)
-        if again is not None:
-            seen[again] = now
-        elif len(lanes) < 2:
-            seen.append(now)
+    def get(self, address: int) -> Any:
+        """A number as a kernel reads it."""
+        found = self.values[address]
+        return found if self.as_read is None else self.as_read(found)
 
+    def put(self, address: int, value: Any, where: Place) -> None:
+        """Write a number; of one that is too large for a dtype of integers the low bits remain."""
+        number = value[()] if isinstance(value, np.ndarray) else value
+        if not isinstance(number, (int, float, complex, np.number, np.bool_)):
+            raise KernelError(f"{self.name} holds numbers", f"{type(value).__name__} in line {where.line}", "a number")
+        try:
+            self.values[address] = number
+        except OverflowError:
+            if not isinstance(number, (int, np.integer)):
+                raise
+            bits = 8 * self.values.itemsize
+            self.values[address] = np.array(int(number) % (1 << bits), f"u{bits // 8}").view(self.values.dtype)
 
-def _unordered(before: Access, now: Access) -> bool:
-    """Whether nothing says which of two accesses comes first."""
-    a, b = before.thread, now.thread
-    if a is b or (before.atomic and now.atomic):
-        return False
-    if a.block is not b.block:
-        return a.block.number not in b.block.seen
-    if before.epoch != now.epoch:
-        return False
-    return a.warp is not b.warp or before.warp_epoch == now.warp_epoch
+    def of(self, address: int) -> History:
+        """What was done to a number."""
+        found = self.history.get(address + self.first)
+        if found is None:
+            found = self.history[address + self.first] = History()
+        return found
 
 
 def fresh(name: str, space: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -131,16 +217,18 @@ class Array:
         if isinstance(address, Array):
             return address
         self.touch(address, place, "read")
-        return self.memory.values[address]
+        return self.memory.get(address)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         place = place_of(sys._getframe(1))
         address = self.at(index, place)
         if isinstance(address, Array):
-            raise KernelError(f"a thread writes one number of {self.memory.name} at a time", f"index {index}", "a loop")
+            raise KernelError(
+                f"a thread writes one number of {self.memory.name} at a time", f"{index} in line {place.line}", "a loop"
+            )
         if address is not None:
             self.touch(address, place, "write")
-            self.memory.values[address] = value
+            self.memory.put(address, value, place)
 
     def at(self, index: Any, where: Place) -> Any:
         """The address of an element, an Array for a part, None where there is nothing; a finding then."""
@@ -149,6 +237,9 @@ class Array:
             asked = f"{self.memory.name} has {len(self.shape)} axes"
             raise KernelError(asked, f"{len(places)} numbers in its index", "one number for each axis")
         for axis, place in enumerate(places):
+            if type(place) is not int and not isinstance(place, (slice, np.integer)):
+                found = f"{self.memory.name}[{place!r:.30}] in line {where.line}"
+                raise KernelError("an index is a whole number", found, "i // 2 for a half; a loop for many numbers")
             if not isinstance(place, slice) and not 0 <= place < self.shape[axis]:
                 self._outside(places, axis, where)
                 return None
@@ -174,27 +265,27 @@ class Array:
             memory.written[address] = True
         if memory.space == "local":
             return
-        now = Access(thread, where, thread.block.epoch, thread.warp.epoch, how == "atomic")
-        against = memory.note(address, now, how != "read")
+        history = memory.of(address)
+        against = history.note(thread, where, how)
         if how == "atomic":
-            thread.passes_on(memory.released.setdefault(address, set()))
+            thread.passes_on(history)
         if against is not None:
-            verb, (way, other) = {"read": "reads", "write": "writes", "atomic": "changes"}[how], against
+            verb, (way, other, place) = {"read": "reads", "write": "writes", "atomic": "changes"}[how], against
             done = "wrote" if way == "written" else "read"
-            which = f"which {run.told([other.thread])} {done} in line {other.place.line} (`{other.place.text}`)"
+            which = f"which {run.told([other])} {done} in line {place.line} (`{place.text}`)"
             words = f"{verb} {self.named(address)}, {which}, with no barrier between"
-            run.report("race", where, words, memory.name, (other.thread,), other.place.line)
+            run.report("race", where, words, memory.name, (other,), place.line)
 
     def named(self, address: int) -> str:
         """An element as the kernel would write it."""
         place = np.argwhere(self._addresses == address)
         if not len(place):
             return f"{self.memory.name}[...]"
-        return f"{self.memory.name}[{', '.join(str(int(p)) for p in place[0])}]"
+        return f"{self.memory.name}[{', '.join(str(int(p)) for p in place[0]) or '()'}]"
 
 
-class _Current:
-    """The launch that is going on; kernels are run one after the other."""
+class _Current(threading.local):
+    """The launch that is going on in this thread of Python; such as a rank, which has its own."""
 
     run: Any = None
 

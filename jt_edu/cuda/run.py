@@ -9,7 +9,7 @@ run.trips           each trip to memory of each warp
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,15 +18,17 @@ import numpy as np
 from jt_edu.base.errors import JtError, KernelError
 from jt_edu.cuda.costs import Costs, Trip
 from jt_edu.cuda.findings import Finding, told
+from jt_edu.cuda.memory import Array
 from jt_edu.cuda.thread import WARPSIZE, Dim3, Thread, Wait
 from jt_edu.cuda.translator import Place, Program, is_translated, place_of
 
 STEPS, SECONDS = 1_000_000, 30.0  # of one thread; of a launch
 KINDS = 40  # findings that are kept
+PICTURED = 1_000_000  # threads and numbers in all snapshots: a large launch repeats itself
 
 
 class Ended(Exception):  # noqa: N818 - no error
-    """The launch ends here."""
+    """The launch ends at this place."""
 
 
 @dataclass
@@ -38,7 +40,8 @@ class Snapshot:
     lines: dict[int, int]  # thread -> line; 0 for one that has ended
     shared: dict[str, np.ndarray[Any, Any]]
     writers: dict[str, np.ndarray[Any, Any]]  # of each element the thread that wrote it last, -1 for none
-    readers: dict[str, dict[int, list[int]]]  # address -> who read it since the last barrier, some of each warp
+    readers: dict[str, dict[int, list[int]]]  # address -> who read it since the last barrier
+    name: str = ""  # "barrier 1" and so on, "end", or "stuck"
 
 
 @dataclass
@@ -72,6 +75,7 @@ class Run:
     now: Any = None  # the thread whose turn it is
     until: float = 0.0  # when its time is over
     _seen: dict[Any, Finding] = field(default_factory=dict)
+    _kept: int = 0  # threads and numbers in snapshots
 
     @property
     def trips(self) -> list[Trip]:
@@ -107,7 +111,7 @@ class Run:
             old.threads = tuple(dict.fromkeys((*old.threads, *threads)))
             return
         if len(self._seen) >= KINDS:
-            raise Ended
+            raise Ended(place)
         sentence = f"{self.told(who)} {words}"
         self._seen[key] = Finding(kind, place.function, place.line, place.text, tuple(threads), sentence, array, other)
 
@@ -148,7 +152,7 @@ class Run:
         if thread.steps > self.steps or time.monotonic() > self.until:
             had = f"{self.steps:,} turns" if thread.steps > self.steps else f"{SECONDS:g} seconds"
             self.report("never ends", place, f"is still in this loop after {had}")
-            raise Ended
+            raise Ended(place)
 
     def resume(self, turn: Any, answer: Any) -> Wait | None:
         """Let a thread go on until it waits; None where it has ended."""
@@ -164,24 +168,28 @@ class Run:
             raise KernelError(asked, f"{type(error).__name__}: {error}", "look at what stands in that line") from error
         return found
 
-    def passed(self, threads: Sequence[Thread], waits: dict[Thread, Wait]) -> None:
-        """Keep a picture of a block that is at a barrier, or at its end."""
+    def passed(self, threads: Sequence[Thread], waits: Mapping[Thread, Place], what: str) -> None:
+        """Keep a picture of a block that is at a barrier, or at its end; `waits`: where who has not ended stands."""
         block = threads[0].block
-        arrays = {a.memory.name: a for a in block.arrays.values()}
+        self._kept += len(threads) + sum(a.size for a in block.arrays.values())
+        if self._kept > PICTURED:
+            return
+        arrays: dict[str, Array] = {}
+        for a in block.arrays.values():
+            same = sum(a.memory.name == other.memory.name for other in arrays.values())
+            arrays[a.memory.name + "'" * same] = a  # another one, such as that of a device function
         writers = {name: np.full(a.size, -1) for name, a in arrays.items()}
+        readers: dict[str, dict[int, list[int]]] = {name: {} for name in arrays}
         for name, a in arrays.items():
-            for address, access in a.memory.last.items():
-                writers[name][address] = access.thread.number
-        readers = {
-            name: {
-                address: sorted({r.thread.number for r in reads if r.epoch == block.epoch})
-                for address, reads in a.memory.reads.items()
-            }
-            for name, a in arrays.items()
-        }
-        lines = {t.number: waits[t].place.line if t in waits else 0 for t in threads}
+            for address, history in a.memory.history.items():
+                if history.last is not None:
+                    writers[name][address] = history.last.thread.number
+                read = history.readers(block.epoch)
+                if read:
+                    readers[name][address] = read
+        lines = {t.number: waits[t].line if t in waits else 0 for t in threads}
         shared = {name: a.memory.values.reshape(a.shape).copy() for name, a in arrays.items()}
-        self.snapshots.append(Snapshot(block.number, block.epoch, lines, shared, writers, readers))
+        self.snapshots.append(Snapshot(block.number, block.epoch, lines, shared, writers, readers, what))
 
 
 def _last_frame(error: Exception) -> Any:

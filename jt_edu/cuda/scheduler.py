@@ -8,20 +8,35 @@ block ends there: on a GPU the program would hang, or go on with whatever is in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable
+from types import GeneratorType
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from jt_edu.cuda.kernel_names import BARRIERS
+from jt_edu.cuda.memory import GARBAGE
+from jt_edu.cuda.run import Ended
 from jt_edu.cuda.thread import WARPSIZE, Thread, Wait
-from jt_edu.cuda.translator import Place
+from jt_edu.cuda.translator import Place, place_of
 
-Turn = Generator[Wait, Any, None]
+Turn: TypeAlias = "GeneratorType[Wait, Any, None]"
 
 
 def run_block(threads: list[Thread], start: Callable[[Thread], Turn], run: Any) -> None:
     """Run the threads of a block until all have ended, or some wait in vain."""
     turns = {thread: start(thread) for thread in threads}
     waits: dict[Thread, Wait] = {}
+    try:
+        _rounds(threads, turns, waits, run)
+    except Ended as end:
+        standing = {t: place_of(turn.gi_frame) for t, turn in turns.items() if turn.gi_frame}
+        run.passed(threads, {**dict(zip([run.now], end.args, strict=False)), **standing}, "stuck")
+        raise
+    run.passed(threads, {t: wait.place for t, wait in waits.items()}, "stuck" if waits else "end")
+
+
+def _rounds(threads: list[Thread], turns: dict[Thread, Turn], waits: dict[Thread, Wait], run: Any) -> None:
     ready: list[tuple[Thread, Any]] = [(thread, None) for thread in threads]
     while ready:
         for thread, answer in ready:
@@ -31,42 +46,67 @@ def run_block(threads: list[Thread], start: Callable[[Thread], Turn], run: Any) 
                 del turns[thread]
             else:
                 waits[thread] = wait
-        ready = _warps(threads, waits) or _barrier(threads, waits, run)
+        ready = _warps(waits, run) or _barrier(threads, waits, run)
         for thread, _ in ready:
             del waits[thread]
 
 
-def _warps(threads: list[Thread], waits: dict[Thread, Wait]) -> list[tuple[Thread, Any]]:
-    """Lanes that go on, since all that they wait for have come."""
+def _warps(waits: dict[Thread, Wait], run: Any) -> list[tuple[Thread, Any]]:
+    """Lanes that go on, since all that they wait for have come, or have ended."""
     ready = []
-    for warp in dict.fromkeys(thread.warp for thread in threads):
-        lanes = {t.laneid: t for t in threads if t.warp is warp}
-        asking = {lane: waits[t] for lane, t in lanes.items() if t in waits and waits[t].kind not in BARRIERS}
-        groups: dict[Any, dict[int, Wait]] = {}
-        for lane, wait in asking.items():
-            groups.setdefault((wait.kind, wait.place, wait.mask), {})[lane] = wait
-        for (kind, _, mask), told in groups.items():
-            if any(lane not in told for lane in lanes if mask >> lane & 1):
-                continue
-            warp.epoch += 1
-            ready += [(lanes[lane], _answer(kind, lane, wait, told)) for lane, wait in told.items()]
+    groups: dict[Any, dict[int, Wait]] = {}
+    for thread, wait in waits.items():
+        if wait.kind not in BARRIERS:
+            groups.setdefault((thread.warp, wait.kind, wait.place, wait.mask), {})[thread.laneid] = wait
+    for (warp, kind, place, mask), told in groups.items():
+        if any(lane not in told and thread in waits for lane, thread in enumerate(warp.threads) if mask >> lane & 1):
+            continue
+        together = [warp.threads[lane] for lane in told if mask >> lane & 1]
+        alone = [warp.threads[lane] for lane in told if not mask >> lane & 1]
+        if alone:
+            words = f"ask{_s(alone)} for cuda.{kind} with a mask without their own bits, {mask:#x}"
+            run.report("divergent barrier", place, words, at=alone)
+        if kind == "syncwarp":
+            _meet(together)
+        ready += [(warp.threads[lane], _answer(warp.threads[lane], wait, told, run)) for lane, wait in told.items()]
     return ready
 
 
-def _answer(kind: str, lane: int, wait: Wait, told: dict[int, Wait]) -> Any:
-    """What a lane hears of the others; a lane that does not take part, or is of no warp, is the lane itself."""
-    if kind == "syncwarp":
-        return None
+def _meet(lanes: list[Thread]) -> None:
+    """What one of these lanes did or knew is ordered before what any of them does from now on."""
+    known = list(map(max, *(t.known for t in lanes))) if len(lanes) > 1 else list(lanes[0].known)
+    for thread in lanes:
+        thread.time += 1
+        known[thread.laneid] = thread.time
+    seen = set().union(*(t.seen for t in lanes))
+    for thread in lanes:
+        thread.known, thread.seen = tuple(known), set(seen)
+
+
+def _answer(thread: Thread, wait: Wait, told: dict[int, Wait], run: Any) -> Any:
+    """What a lane hears of the others; beyond the ends of the warp it hears itself."""
+    kind, lane = wait.kind, thread.laneid
     if kind.startswith("shfl"):
-        by = int(wait.argument)
+        by = wait.argument
         other = {"shfl_sync": by % WARPSIZE, "shfl_up_sync": lane - by, "shfl_down_sync": lane + by}.get(
             kind, lane ^ by
         )
-        return told[other].value if other in told else wait.value
+        if not 0 <= other < WARPSIZE:
+            return wait.value
+        return told[other].value if other in told else _nothing(thread, wait, other, run)
     said = [bool(w.value) for w in told.values()]
     if kind == "ballot_sync":
         return sum(1 << other for other, w in told.items() if w.value)
-    return any(said) if kind == "any_sync" else all(said)
+    return {"any_sync": any(said), "all_sync": all(said)}.get(kind)
+
+
+def _nothing(thread: Thread, wait: Wait, other: int, run: Any) -> Any:
+    """What is heard of a lane that takes no part is not defined; of one that has ended a kernel hardly wants it."""
+    if wait.mask >> other & 1 and other < len(thread.warp.threads):
+        ended = run.told([thread.warp.threads[other]])
+        words = f"waits at cuda.{wait.kind} for other lanes of the warp, but {ended} has ended"
+        run.report("divergent barrier", wait.place, words, at=[thread])
+    return type(wait.value)("nan") if isinstance(wait.value, (float, np.floating)) else GARBAGE
 
 
 def _barrier(threads: list[Thread], waits: dict[Thread, Wait], run: Any) -> list[tuple[Thread, Any]]:
@@ -82,9 +122,10 @@ def _barrier(threads: list[Thread], waits: dict[Thread, Wait], run: Any) -> list
     said = [bool(w.value) for w in waits.values()]
     answer = {"syncthreads": None, "syncthreads_count": sum(said), "syncthreads_and": int(all(said))}
     found = answer.get(kind, int(any(said)))
-    run.passed(threads, waits)
+    run.passed(threads, {t: wait.place for t, wait in waits.items()}, f"barrier {threads[0].block.epoch + 1}")
     block = threads[0].block
     block.epoch += 1
+    block.seen.update(*(t.seen for t in threads))
     return [(thread, found) for thread in waits]
 
 

@@ -6,21 +6,23 @@ A thread stands in the place of the name `cuda` in a kernel. So `cuda.threadIdx.
 
 from __future__ import annotations
 
-import ast
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from jt_edu.base.errors import KernelError
 from jt_edu.cuda.kernel_names import BARRIERS, WARP
-from jt_edu.cuda.memory import Array, fresh
+from jt_edu.cuda.memory import NUMBERS, Array, History, Memory, fresh
 from jt_edu.cuda.translator import Place, place_of
 
 WARPSIZE = 32
 ALL = 0xFFFFFFFF
+SHARED, LOCAL = 48 * 1024, 512 * 1024  # bytes of a block, as a GPU gives unless it is asked for more; of a thread
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,10 @@ class Block:
     number: int
     index: Dim3
     arrays: dict[Any, Array] = field(default_factory=dict)  # by the place in the text that makes them
+    launched: list[Memory] = field(default_factory=list)  # of the size that the launch says
     epoch: int = 0  # how many barriers it has passed
     seen: set[int] = field(default_factory=set)  # blocks whose writes are ordered before what comes now
+    released: int = 0  # what was done before so many barriers has been passed on
 
 
 @dataclass(eq=False)
@@ -48,7 +52,8 @@ class Warp:
     """32 threads of a block that go together."""
 
     number: int
-    epoch: int = 0
+    threads: list[Thread] = field(default_factory=list)
+    released: list[int] = field(default_factory=lambda: [0] * WARPSIZE)  # until when what a lane did was passed on
 
 
 @dataclass(frozen=True)
@@ -62,18 +67,31 @@ class Wait:
     argument: Any = None
 
 
+TAKES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(BARRIERS, ("predicate",)), **dict.fromkeys(WARP, ("mask", "predicate")),
+    "syncthreads": (), "syncwarp": ("mask",),
+    "shfl_sync": ("mask", "value", "lane"), "shfl_up_sync": ("mask", "value", "delta"),
+    "shfl_down_sync": ("mask", "value", "delta"), "shfl_xor_sync": ("mask", "value", "lane_mask"),
+}  # fmt: skip
+
+
 class Thread:
     """One thread, with the names that a kernel has for it."""
 
     warpsize = WARPSIZE
 
-    def __init__(self, run: Any, block: Block, warp: Warp, number: int, index: Dim3) -> None:
+    def __init__(self, run: Any, block: Block, warp: Warp, number: int, at: Dim3) -> None:
         self.run, self.block, self.warp, self.number = run, block, warp, number
-        self.threadIdx, self.blockIdx, self.blockDim, self.gridDim = index, block.index, run.block, run.grid
+        self.threadIdx, self.blockIdx, self.blockDim, self.gridDim = at, block.index, run.block, run.grid
         self.laneid = number % WARPSIZE
         self.shared, self.local, self.atomic = Shared(self), Local(self), Atomic()
-        self.fenced = False
+        self.time, self.known = 0, (0,) * WARPSIZE  # its own; up to when it knows what the lanes of its warp did
+        self.fence: tuple[int, ...] = ()  # what it knew at its last fence,
+        self.wide = False  # and whether that is one for all blocks
+        self.seen: set[int] = set()  # blocks whose writes are ordered before what it does now,
+        self.heard: dict[Thread, int] = {}  # and threads of its block, and until when
         self.steps = 0
+        warp.threads.append(self)
 
     @property
     def place(self) -> tuple[int, int]:
@@ -94,15 +112,27 @@ class Thread:
 
     def threadfence(self) -> None:
         """From here on an atomic operation tells others about what was written before."""
-        self.fenced = True
+        self.threadfence_block()
+        self.wide = True
 
-    threadfence_block = staticmethod(lambda: None)  # no barrier: it orders nothing that is looked for here
+    def threadfence_block(self) -> None:
+        """The same, for others of this block."""
+        self.time += 1
+        own = self.laneid
+        self.known = self.fence = (*self.known[:own], self.time, *self.known[own + 1 :])
 
-    def passes_on(self, released: set[int]) -> None:
-        """An atomic operation: what others have released there is ordered before what this block does from now on."""
-        if self.fenced:
-            released |= {self.block.number, *self.block.seen}
-        self.block.seen |= released - {self.block.number}
+    def passes_on(self, history: History) -> None:
+        """An atomic operation: what others have told there is ordered before what this thread does from now on."""
+        here = {t: until for t, until in (history.threads or {}).items() if t.block is self.block}
+        self.heard |= {t: max(until, self.heard.get(t, 0)) for t, until in here.items()}
+        self.seen |= history.blocks - {self.block.number}
+        if not self.fence:
+            return
+        history.threads = here | self.heard | {self: self.fence[self.laneid]}
+        if self.wide:
+            history.blocks |= {self.block.number, *self.block.seen, *self.seen}
+            self.block.released = max(self.block.released, self.block.epoch)
+            self.warp.released = list(map(max, self.warp.released, self.fence))
 
     def step(self) -> None:
         """One more turn of a loop."""
@@ -114,7 +144,16 @@ class Thread:
     clz = staticmethod(lambda x: 32 - int(x & ALL).bit_length())
     ffs = staticmethod(lambda x: (int(x) & -int(x)).bit_length())
     brev = staticmethod(lambda x: int(f"{int(x) & ALL:032b}"[::-1], 2))
-    fma = staticmethod(lambda a, b, c: a * b + c)
+    fma = staticmethod(lambda a, b, c: _as(np.float64(a) * b + c, a, b, c))
+
+
+def _as(found: Any, *given: Any) -> Any:
+    """A number as exact as those that it is made of."""
+    return (
+        np.float32(found)
+        if any(isinstance(g, np.float32) for g in given) and not any(isinstance(g, np.float64) for g in given)
+        else found
+    )
 
 
 def _axes(name: str, axes: Any) -> int:
@@ -124,12 +163,18 @@ def _axes(name: str, axes: Any) -> int:
 
 
 def _waits(kind: str) -> Callable[..., Wait]:
+    """A method that says what a thread waits for; it takes what numba's takes."""
+
     def wait(_: Thread, *given: Any) -> Wait:
-        place = place_of(sys._getframe(1))
+        place, wanted = place_of(sys._getframe(1)), TAKES[kind]
+        if len(given) != len(wanted) and not (kind == "syncwarp" and not given):
+            asked = f"cuda.{kind} takes {', '.join(wanted) or 'nothing'}"
+            found = f"{len(given)} arguments in line {place.line}"
+            raise KernelError(asked, found, f"cuda.{kind}({', '.join(wanted)})")
         if kind in BARRIERS:
             return Wait(kind, place, ALL, *given)
-        mask, *rest = given or (ALL,)
-        return Wait(kind, place, int(mask) & ALL, *rest)
+        mask, value, argument = (given + (ALL, None, 0)[len(given) :])[:3]
+        return Wait(kind, place, index(mask) & ALL, value, index(argument))
 
     return wait
 
@@ -148,10 +193,30 @@ class Shared:
         """The array that the block has at this place of the text; with the shape 0, as large as the launch says."""
         place, block = place_of(sys._getframe(1)), self._thread.block
         if place not in block.arrays:
-            kind = as_dtype(dtype)
-            extent = (self._thread.run.shared // kind.itemsize,) if shape == 0 else _shape(shape)
-            block.arrays[place] = fresh(_assigned(place), "shared", extent, kind)
+            kind, given = as_dtype(dtype), self._thread.run.shared
+            extent = (given // kind.itemsize,) if shape == 0 else _shape(shape)
+            asked = math.prod(extent) * kind.itemsize + sum(a.memory.values.nbytes for a in block.arrays.values())
+            if asked > SHARED:
+                raise KernelError(
+                    f"a block has {SHARED:,} bytes of shared memory", f"{asked:,} in line {place.line}", "smaller tiles"
+                )
+            made = fresh(place.target or "array", "shared", extent, kind)
+            if shape == 0:
+                block.launched.append(made.memory)
+                _one_memory(block.launched)
+            block.arrays[place] = made
         return block.arrays[place]
+
+
+def _one_memory(views: list[Memory]) -> None:
+    """What a launch adds is one piece of memory, whatever names it has."""
+    first, last = views[0], views[-1]
+    if first.values.itemsize != last.values.itemsize:
+        found = f"{first.name} of {first.values.dtype} and {last.name} of {last.values.dtype}"
+        raise KernelError(
+            "arrays of the size 0 begin at the same byte, and have numbers of one size", found, "one of them"
+        )
+    last.values, last.written, last.history = first.values.view(last.values.dtype), first.written, first.history
 
 
 class Local:
@@ -162,22 +227,11 @@ class Local:
 
     def array(self, shape: Any, dtype: Any) -> Array:
         """A new array, which no other thread sees."""
-        return fresh(_assigned(place_of(sys._getframe(1))), "local", _shape(shape), as_dtype(dtype))
-
-
-def _assigned(place: Place) -> str:
-    """The name to which a line assigns what it makes at this place, such as `tile`."""
-    try:
-        made = ast.parse(place.text).body
-    except SyntaxError:  # a part of a line that goes on
-        return "array"
-    match made:
-        case [ast.Assign([ast.Tuple(names)], ast.Tuple(values))]:
-            at = (n for n, v in zip(names, values, strict=False) if place.column < (v.end_col_offset or 0))
-            return ast.unparse(next(at, names[0]))
-        case [ast.Assign([ast.Name(name)])]:
-            return name
-    return "array"
+        kind, extent = as_dtype(dtype), _shape(shape)
+        asked = math.prod(extent) * kind.itemsize
+        if asked > LOCAL:
+            raise KernelError(f"a thread has {LOCAL:,} bytes of local memory", f"{asked:,}", "an array of the launch")
+        return fresh(place_of(sys._getframe(1)).target or "array", "local", extent, kind)
 
 
 class Atomic:
@@ -190,9 +244,13 @@ def _atomic(new: Callable[..., Any]) -> Callable[..., Any]:
         address = array.at(index, place)
         if address is None:
             return array.dtype.type(0)
+        if isinstance(address, Array):
+            raise KernelError(
+                f"an atomic changes one number of {array.memory.name}", f"{index} in line {place.line}", "(i, j)"
+            )
         array.touch(address, place, "atomic")
-        old = array.memory.values[address]
-        array.memory.values[address] = new(old, *given)
+        old = array.memory.get(address)
+        array.memory.put(address, new(old, *given), place)
         return old
 
     return change
@@ -221,6 +279,8 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
         found: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
         found = np.dtype(str(dtype).removeprefix("jt."))
+    if found.kind not in NUMBERS:
+        raise KernelError("an array of a kernel holds numbers", f"the dtype {found}", "float32")
     return found
 
 

@@ -118,7 +118,7 @@ def _stop(stop: Stop, wide: int, places: tuple[float, float, int], bad: Sequence
 
 
 def _rows(values: np.ndarray[Any, Any]) -> int:
-    return -(-values.size // _row(values))
+    return -(-values.size // max(1, _row(values)))
 
 
 def _row(values: np.ndarray[Any, Any]) -> int:
@@ -159,7 +159,7 @@ def _numbers(
             f' fill-opacity="0.45" stroke="{INK if read else SOFT}" stroke-width="{1 if read else 0.5}"',
         )
         shown = _text(x + NUMBER / 2, y + 10.5, _short(value), "n") if writer >= 0 else ""
-        yield f"<g><title>{name}[{place}]: {by}</title>{box}{shown}</g>"
+        yield f"<g><title>{escape(name)}[{place}]: {by}</title>{box}{shown}</g>"
 
 
 def _short(value: Any) -> str:

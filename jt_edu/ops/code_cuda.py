@@ -19,6 +19,7 @@ import math
 import re
 import textwrap
 import tokenize
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import cuda
-from jt_edu.base.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError, JtError, KernelError
 from jt_edu.ops.code_text import Array, jittor_words
 from jt_edu.ops.py_function import numpy_code
 from jt_edu.variable.var import as_var
@@ -49,7 +50,14 @@ class Launches:
         name = f"<cuda_src {hash(self.text)}>"
         linecache.cache[name] = len(self.text), None, self.text.splitlines(keepends=True), name  # it is read again
         space = {"cuda": cuda, "np": np, "math": math, "data": dict(self.data), **arrays}
-        exec(compile(self.text, name, "exec"), space)  # noqa: S102 - the learner's own text
+        try:
+            exec(compile(self.text, name, "exec"), space)  # noqa: S102 - the learner's own text
+        except (JtError, NotImplementedError):
+            raise
+        except Exception as error:
+            line = [at.lineno or 1 for at in traceback.extract_tb(error.__traceback__) if at.filename == name][-1]
+            asked = f"cuda_src stopped in line {line}: {self.text.splitlines()[line - 1].strip()}"
+            raise KernelError(asked, f"{type(error).__name__}: {error}", "what stands there") from error
 
 
 def cuda_code(
@@ -86,6 +94,8 @@ def cuda_code(
     backward = (gradients,) if isinstance(gradients, str) else tuple(gradients)
     if several and backward:
         raise ArgumentError("a cuda_grad_src is for one output", f"{len(dtype)} outputs", "a jt.code for each of them")
+    if len(backward) > len(inputs):
+        raise ArgumentError("there is one cuda_grad_src for each input", f"{len(backward)} for {len(inputs)}", "fewer")
     numbers = tuple((key, float(value)) for key, value in sorted(data.items()))
     forward = Launches(_python(source, header, [*ins, *outs]), numbers)
     back = [Launches(_python(text, header, [*ins, "pout", "dout", "out"]), numbers) for text in backward]
@@ -94,13 +104,16 @@ def cuda_code(
 
 def _python(source: str, header: str, names: Sequence[str]) -> str:
     """The text in Python's words; refused, where it is none."""
+    for text in (source, header):
+        if not isinstance(text, str):
+            raise ArgumentError("cuda_src and cuda_header are texts", f"{text!r:.60}", '"""..."""')
     body = re.sub(r"@ARGS(_DEF)?\b", ", ".join(names), textwrap.dedent(source).strip("\n"))
     try:
         words = jittor_words(body.replace("@PRECALC", "pass"), {name: Array(name, 0, "in") for name in names})
         text = "\n".join([*filter(None, [textwrap.dedent(header).strip("\n")]), words, ""])
         compile(text, "cuda_src", "exec")
-    except (SyntaxError, tokenize.TokenError) as error:
-        found = getattr(error, "text", None) or str(error)
+    except (SyntaxError, ValueError, tokenize.TokenError) as error:  # ValueError: letters that no file can hold
+        found = str(getattr(error, "text", None) or error).strip()[:80].encode(errors="backslashreplace").decode()
         way = "kernels under @cuda.jit, and kernel[blocks, threads](@ARGS) below them"
-        raise ArgumentError("cuda_src is Python, in the words of numba.cuda", found.strip(), way) from None
+        raise ArgumentError("cuda_src is Python, in the words of numba.cuda", found, way) from None
     return text

@@ -9,6 +9,8 @@ import jt_widgets as see
 from jt_edu import cuda
 from jt_exercises.author.masters import masters
 from jt_exercises.author.validate import one_verdict
+from jt_exercises.grade.batch import outcome
+from jt_exercises.grade.sandbox import Contained, Places, best
 from tests.story.test_course_answers import run, untouched
 
 MASTERS = masters()
@@ -113,3 +115,36 @@ def test_the_notebook_measures_what_it_claims():
 
 def test_the_notebook_runs_with_right_answers():
     assert run("08_gpu_threads", {}, solved=True).count("right   ") == 6
+
+
+def test_a_kernel_is_judged_in_the_process_of_a_submission(tmp_path):
+    places = Places(tmp_path)
+    places.fill()
+    step, places = best(places)
+    cell = MASTERS["08.1"].solved.split("# %%")[-1]
+    text = cell.replace("YourTurn, check, hint, solution", "YourTurn").replace(
+        'check("08.1", scaled)', "answers = (scaled,)"
+    )
+    wrong = text.replace("    if i < x.size:\n", "    import os\n    if i < x.size:\n")
+
+    with Contained(step=step, places=places, seconds=60) as side:
+        found, refused = (outcome(side, "08.1", given, 1, 60) for given in (text, wrong))
+
+    assert found.status == "right", found
+    assert "no import; found line 4 of the kernel" in refused.words and "self.visit" not in refused.words
+
+
+NEW = "type('F', (), dict(kind='new', line=1, text='t', words='w'))()"
+TRICKS = {  # what a notebook may do with the interpreter, and what is said of it
+    "cuda.simulate = lambda *a, **k: None": "stopped with AttributeError",
+    f"cuda.simulate = lambda *a, **k: type('R', (), dict(trips=[], slow=[], snapshots=[], findings=[{NEW}]))": "new in",
+}
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_an_interpreter_that_was_changed_ends_in_a_verdict(trick, monkeypatch):
+    monkeypatch.setattr(cuda, "simulate", cuda.simulate)
+
+    found = one_verdict("08.1", MASTERS["08.1"].solved.replace("@cuda.jit", f"{trick}\n\n\n@cuda.jit"))
+
+    assert found.passed is False and TRICKS[trick] in found.words and found.error is None, found

@@ -41,13 +41,17 @@ def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
         end: all have ended
         trips to memory: x, line 3: 4 for 4; out, line 3: 4 for 4
     """
+    if isinstance(what, Kernel) and len(launch) < 2:
+        raise ArgumentError("gpu_grid launches a kernel", "no blocks and threads", "gpu_grid(kernel, 1, 32, x)")
     if isinstance(what, Kernel):
         what = simulate(what, *copy.deepcopy(launch))
     if not isinstance(what, Run):
         raise ArgumentError("gpu_grid shows a kernel, or a run of one", f"{what!r:.60}", "cuda.simulate(kernel, ...)")
     stops = [_stop(s) for s in what.snapshots if s.block == number]
     if not stops:
-        raise ArgumentError(f"gpu_grid shows block {number}", "no such block in this run", "number=0")
+        raise ArgumentError(
+            f"gpu_grid shows block {number}", "none of this number, or it came too late to be kept", "number=0"
+        )
     here = [f for f in what.findings if any(block == number for block, _ in f.threads)]
     text = what.program.lines
     meters = _meters(what)
@@ -76,8 +80,7 @@ def _lines(stop: Stop) -> str:
 
 def _stop(snapshot: Any) -> Stop:
     lines = [snapshot.lines[thread] for thread in sorted(snapshot.lines)]
-    name = f"barrier {snapshot.epoch + 1}" if any(lines) else "end"
-    return Stop(name, lines, snapshot.shared, snapshot.writers, snapshot.readers)
+    return Stop(snapshot.name, lines, snapshot.shared, snapshot.writers, snapshot.readers)
 
 
 def _meters(run: Run) -> list[Meter]:

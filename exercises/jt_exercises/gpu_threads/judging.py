@@ -31,7 +31,7 @@ def launch(answer: Any, grid: Any, block: Any, *arguments: Any, case: str, name:
 def refuse_findings(found: dict[str, Any], case: str = "") -> None:
     """Tell the first thing that is wrong; `case` is what no part has told already."""
     for kind, line, text, words in found["findings"]:
-        raise RefusedError(f"{case}{kind} in line {line}, `{text}`: {words}. {HELP[kind]}")
+        raise RefusedError(f"{case}{kind} in line {line}, `{text}`: {words}. {HELP.get(kind, 'Look at this line.')}")
 
 
 def refuse_conflicts(found: dict[str, Any]) -> None:

@@ -24,8 +24,8 @@ def found(**given) -> tuple[int, list[str]]:
 
 ROWS = [
     *shows(cuda.device_array, "dtype", "int32", lambda **k: str(cuda.device_array(2, **k).dtype), "int32"),
-    *shows(cuda.jit, "function", abs, lambda **k: repr(cuda.jit(**k)), "<kernel abs>"),
-    *shows(cuda.jit, "device", True, lambda **k: repr(cuda.jit(abs, **k)), "<device function abs>"),
+    *shows(cuda.jit, "function", filled.function, lambda **k: repr(cuda.jit(**k)), "<kernel filled>"),
+    *shows(cuda.jit, "device", True, lambda **k: repr(cuda.jit(filled.function, **k)), "<device function filled>"),
     *shows(cuda.simulate, "shared", 32, found, (8, [])),
     *shows(cuda.simulate, "steps", 3, found, (0, ["never ends"])),
 ]

@@ -1,9 +1,13 @@
 """`cuda_src`: kernels of a GPU in jt.code, which the interpreter runs; the same numbers as the CPU's."""
 
+import gc
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu.cuda.translator import Program
 
 GUARDED = """
 @cuda.jit
@@ -123,3 +127,46 @@ def test_a_text_of_cpp_is_refused_before_anything_runs(source):
 def test_gradients_of_several_outputs_are_refused():
     with pytest.raises(jt.ArgumentError, match="a cuda_grad_src is for one output"):
         jt.code([(1,), (1,)], ["float32"] * 2, [jt.array(X)], cuda_src=SUM, cuda_grad_src=[SUM])
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (5, "are texts"),
+        ("x = '\0'", "in the words of"),
+        ("x = '\ud800'", "surrogates"),
+        ("x = 1 +" + " " * 500 + "(", "EOF in"),
+    ],
+)
+def test_what_is_no_text_of_python_is_refused_in_few_words(source, words):
+    with pytest.raises(jt.ArgumentError, match=words) as error:
+        coded(source, [X], (21,))
+    assert len(str(error.value)) < 400
+
+
+def test_more_gradients_than_inputs_are_refused():
+    with pytest.raises(jt.ArgumentError, match="one cuda_grad_src for each input; found 2 for 1"):
+        coded(SUM, [X], (1,), cuda_grad_src=[SUM, SUM])
+
+
+def test_an_error_beside_the_kernels_names_its_line():
+    with pytest.raises(jt.KernelError, match=r"cuda_src stopped in line 2: y = in0\[99\]; found IndexError"):
+        coded("x = 1\ny = in0[99]", [X], (21,)).numpy()
+
+
+def test_ranks_may_launch_at_once():
+    sources = [GUARDED.format(line=f"@out(i) = {k} * @in0(i)") for k in range(4)]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda source: [coded(source, [X], (21,)).numpy() for _ in range(5)], sources))
+
+    assert all(np.array_equal(y, k * X) for k, ys in enumerate(found) for y in ys)
+
+
+def test_launches_leave_nothing_behind():
+    def once():
+        coded(GUARDED.format(line="@out(i) = @in0(i)"), [X], (21,)).numpy()
+        gc.collect()
+        return sum(isinstance(o, Program) for o in gc.get_objects())
+
+    assert once() == once()

@@ -1,0 +1,48 @@
+"""A grid of threads: arrays of any shape, launches that hang, and texts that are no HTML."""
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_widgets import gpu_grid
+from tests.floors.cuda.kernels import made
+
+
+def shown(body, threads=4, above=""):
+    text = f"{above}@cuda.jit\ndef kernel(x):\n    t = cuda.threadIdx.x\n    {body}\n"
+    return gpu_grid(made(text, text), 1, threads, np.zeros(4))
+
+
+@pytest.mark.parametrize("shape", ["0", "(0, 3)", "(3, 0)", "()", "(2, 3, 4)"])
+@pytest.mark.parametrize("dtype", ["bool", "float16", "complex64"])
+def test_shared_arrays_of_any_shape_are_drawn(shape, dtype):
+    picture = shown(f's = cuda.shared.array({shape}, "{dtype}")\n    cuda.syncthreads()')
+    assert repr(picture).splitlines()[1] == "barrier 1: 4 in line 5"
+
+
+def test_two_shared_arrays_of_one_name_are_both_drawn():
+    above = '@cuda.jit(device=True)\ndef f(t):\n    s = cuda.shared.array(4, "int8")\n    s[t] = t\n'
+    picture = shown('s = cuda.shared.array(4, "int8")\n    f(t)\n    cuda.syncthreads()', above=above)
+    assert "<title>s[3]: nobody" in picture.html and "<title>s&#x27;[3]: written by thread 3" in picture.html
+
+
+def test_a_kernel_that_never_ends_is_shown_where_it_stands():
+    told = repr(shown("while True:\n        pass"))
+    assert "stuck: 3 in line 2, 1 in line 4" in told and "barrier" not in told
+
+
+def test_threads_that_wait_in_vain_are_shown_where_they_wait():
+    assert "stuck: 2 in line 5, 2 have ended" in repr(shown("if t < 2:\n        cuda.syncthreads()"))
+
+
+def test_a_text_with_tags_stays_a_text():
+    name = "d['</title><script>alert(2)</script>']"
+    body = f'd = {{}}; {name}, y = cuda.shared.array(4, "int8"), 1\n    cuda.syncthreads()'
+    assert "<script" not in shown(body).html
+    html = shown('x[t] = len("</text></svg><script>alert(1)</script>") # <img src=x>').html
+    assert "<script" not in html and "<img" not in html
+
+
+def test_a_kernel_without_a_launch_is_refused():
+    with pytest.raises(jt.ArgumentError, match="no blocks and threads"):
+        gpu_grid(made("@cuda.jit\ndef kernel():\n    pass\n", "alone"))

@@ -226,6 +226,26 @@ def test_math_of_a_float32_is_a_float32():
     assert out[0]
 
 
+@pytest.mark.parametrize(("dtype", "trips"), [("float16", 1), ("float32", 1), ("float64", 2)])
+def test_neighbors_in_shared_memory_are_no_conflict_of_banks_however_wide_they_are(dtype, trips):
+    text = f"""
+@cuda.jit
+def kernel(x):
+    tile = cuda.shared.array(32, "{dtype}")
+    t = cuda.threadIdx.x
+    tile[t] = x[t]
+"""
+    run = cuda.simulate(from_text(text), 1, 32, np.zeros(32))
+    assert run.slow == []
+    assert [t.trips for t in run.trips if t.name == "tile"] == [trips]
+
+
+def test_an_array_of_each_thread_makes_no_trips_to_memory():
+    text = "@cuda.jit\ndef kernel(x):\n    mine = cuda.local.array(2, 'float32')\n    mine[0] = x[0]\n"
+    run = cuda.simulate(from_text(text), 1, 32, np.zeros(1))
+    assert {t.name for t in run.trips} == {"x"}
+
+
 def test_an_array_of_a_device_is_read_only_after_it_was_written():
     out = cuda.device_array(4, "float32")
     filled[1, 2](out, 1.0)

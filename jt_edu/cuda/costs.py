@@ -1,9 +1,10 @@
 """Costs: how many trips to memory does a kernel make, beside those that it needs?
 
-Lanes of a warp that stand at the same place of the text go to memory together. In global memory a trip (a *transaction*)
-brings a *sector* of 32 bytes, so lanes that read neighbors share trips: 32 floats are 4 sectors. CUDA calls such access
-*coalesced*. Shared memory has 32 *banks* of words of 4 bytes: word w is in bank w % 32. Lanes that want different words
-of one bank get them one after the other: a *bank conflict*. A float64 is two words, so 32 of them take two trips.
+Lanes of a warp that stand at the same place of the text go to memory together. In global memory a trip, or
+*transaction*, brings a *sector* of 32 bytes, so lanes that read neighbors share trips: 32 floats are 4 sectors. The
+field calls such access *coalesced*. Shared memory has 32 *banks* of words of 4 bytes: word w is in bank w % 32. Lanes
+that want different words of one bank get them one after the other, a *bank conflict*. A float64 is two words, so 32 of
+them take two trips.
 
 Source: NVIDIA, "CUDA C++ Best Practices Guide", sections on coalesced access to global memory and on memory banks.
 """

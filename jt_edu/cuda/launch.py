@@ -12,7 +12,7 @@ A kernel runs in an interpreter: one thread after the other, always in the same 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,10 +35,10 @@ def _go(run: Run, arguments: tuple[Any, ...]) -> Run:
     before, current.run = current.run, run
     try:
         with np.errstate(all="ignore"):
-            for number, index in enumerate(_places(grid)):
+            for number, index in enumerate(_indices(grid)):
                 here = Block(number, index)
                 warps = [Warp(w) for w in range(-(-block.x * block.y * block.z // WARPSIZE))]
-                threads = [Thread(run, here, warps[k // WARPSIZE], k, place) for k, place in enumerate(_places(block))]
+                threads = [Thread(run, here, warps[k // WARPSIZE], k, at) for k, at in enumerate(_indices(block))]
                 run_block(threads, lambda thread: run.program.run(thread, *given), run)
                 run.passed(threads, {})
     except Ended:
@@ -48,9 +48,9 @@ def _go(run: Run, arguments: tuple[Any, ...]) -> Run:
     return run
 
 
-def _places(extent: Dim3) -> list[Dim3]:
-    """All places of a grid or a block, x first."""
-    return [Dim3(x, y, z) for z in range(extent.z) for y in range(extent.y) for x in range(extent.x)]
+def _indices(extent: Dim3) -> Iterator[Dim3]:
+    """The index of each block of a grid, or of each thread of a block; x counts fastest."""
+    return (Dim3(x, y, z) for z in range(extent.z) for y in range(extent.y) for x in range(extent.x))
 
 
 def _argument_names(program: Program, count: int) -> Sequence[str]:
@@ -68,7 +68,8 @@ def _seen(value: Any, name: str) -> Any:
         return Array(memory, np.arange(value.values.size).reshape(value.values.shape))
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
-            raise ArgumentError(f"{name} is an array whose numbers are in one row", "a strided view", "a copy of it")
+            found, way = "one that is not C-contiguous, such as a strided view", "a copy of it"
+            raise ArgumentError(f"{name} is an array whose numbers are in one row", found, way)
         memory = Memory(name, "global", value.reshape(-1), np.ones(value.size, bool))
         return Array(memory, np.arange(value.size).reshape(value.shape))
     if isinstance(value, (bool, int, float, np.generic, tuple)):
@@ -110,14 +111,17 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """Refuse: a kernel is launched, and a device function is called by kernels."""
+        raise self._misused("a plain call")
+
+    def _misused(self, found: str) -> KernelError:
         asked = f"{self.__name__} is a {'device function: kernels call it' if self.device else 'kernel'}"
         way = f"a kernel that calls {self.__name__}" if self.device else f"{self.__name__}[blocks, threads](...)"
-        raise KernelError(asked, "a plain call", way)
+        return KernelError(asked, found, way)
 
     def __getitem__(self, how: Any) -> Callable[..., None]:
-        """Launch it: `kernel[blocks, threads]`, and a stream and bytes of shared memory, as in numba."""
+        """Launch it: `kernel[blocks, threads]`; as in numba also a stream (ignored), and bytes of shared memory."""
         if self.device:
-            return self()  # type: ignore[no-any-return]
+            raise self._misused("a launch")
         where = how if isinstance(how, tuple) else (how,)
         if not 2 <= len(where) <= 4:
             raise ArgumentError(f"{self.__name__}[blocks, threads] takes two sizes", f"{how}", "kernel[4, 32]")
@@ -178,7 +182,7 @@ def simulate(kernel: Kernel, grid: Any, block: Any, *arguments: Any, shared: int
         steps: turns of loops that one thread may make.
 
     Returns:
-        `findings`, `snapshots` of each block at each barrier, and `trips` to memory.
+        `findings`, what is `slow`, `snapshots` of each block at each barrier, and `trips` to memory.
 
     Raises:
         ArgumentError: sizes or arguments that make no sense.

@@ -76,7 +76,7 @@ class Thread:
         self.steps = 0
 
     @property
-    def place(self) -> tuple[int, int]:
+    def in_grid(self) -> tuple[int, int]:
         """Number of its block, and its own in there."""
         return self.block.number, self.number
 

@@ -57,8 +57,10 @@ def test_a_kernel_is_launched_and_not_called():
 
 def test_a_device_function_is_not_launched():
     helper = cuda.jit(lambda x: x, device=True)
-    with pytest.raises(jt.KernelError, match="kernels call it"):
+    with pytest.raises(jt.KernelError, match="kernels call it; found a launch"):
         helper[1, 2](1)
+    with pytest.raises(jt.KernelError, match="kernels call it; found a plain call"):
+        helper(1)
     with pytest.raises(jt.ArgumentError, match="simulate takes a kernel"):
         cuda.simulate(helper, 1, 2, 1)
 
@@ -303,6 +305,12 @@ def test_the_same_launch_gives_the_same_findings_each_time():
     text = "@cuda.jit\ndef kernel(x):\n    x[0] = cuda.grid(1)\n"
     first, second = (str(cuda.simulate(from_text(text), 3, 8, np.zeros(1))) for _ in range(2))
     assert first == second and "race" in first
+
+
+def test_a_race_of_all_threads_is_one_finding_that_names_each_of_them_once():
+    text = "@cuda.jit\ndef kernel(x):\n    x[0] = 1\n"
+    (found,) = cuda.simulate(from_text(text), 4, 8, np.zeros(1)).findings
+    assert sorted(found.threads) == [(block, thread) for block in range(4) for thread in range(8)]
 
 
 def test_there_is_no_gpu_and_nothing_says_otherwise():

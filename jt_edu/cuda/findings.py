@@ -4,7 +4,7 @@
     divergent barrier      some threads of a block wait, the others do not come: their ways through the kernel diverge
     unwritten              a number is read that nobody has written
     out of bounds          an index that an array does not have; on a GPU it hits somebody else's memory
-    never ends             a thread that makes more steps than are allowed
+    never ends             loops of a thread make more iterations than are allowed, or the launch takes too long
     bank conflict          lanes of a warp want different words of one bank, so they get them one after the other
     scattered              lanes of a warp want numbers that are far from each other, so many trips are made for them;
                            the field calls such access uncoalesced

@@ -179,7 +179,7 @@ def simulate(kernel: Kernel, grid: Any, block: Any, *arguments: Any, shared: int
         block: how many threads a block has: the same.
         arguments: what the kernel takes. NumPy arrays are changed in place.
         shared: bytes for `cuda.shared.array(0, ...)`, whose size a launch says.
-        steps: turns of loops that one thread may make.
+        steps: how many iterations the loops of one thread may make, all together.
 
     Returns:
         `findings`, what is `slow`, `snapshots` of each block at each barrier, and `trips` to memory.

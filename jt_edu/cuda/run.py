@@ -21,7 +21,7 @@ from jt_edu.cuda.findings import Finding, ThreadNumber, told
 from jt_edu.cuda.thread import WARPSIZE, Dim3, Thread, Wait
 from jt_edu.cuda.translator import Place, Program, is_translated, place_of
 
-STEPS, SECONDS = 1_000_000, 30.0  # of one thread; of a launch
+STEPS, SECONDS = 1_000_000, 30.0  # iterations of the loops of one thread; of a launch
 KINDS = 40  # findings that are kept
 
 
@@ -50,7 +50,7 @@ class Run:
         grid: blocks.
         block: threads of each.
         shared: bytes of shared memory that the launch adds.
-        steps: turns of loops that a thread may make.
+        steps: how many iterations the loops of one thread may make, all together.
         costs: who touched what.
 
     Example:
@@ -142,9 +142,9 @@ class Run:
         return Finding(kind, place.function, place.line, place.text, threads, words, trip.name)
 
     def enough(self, thread: Thread, place: Place) -> None:
-        """End a loop that has had its turns, or a launch that has had its time."""
+        """End a loop that goes round too often, or a launch that has had its time."""
         if thread.steps > self.steps or time.monotonic() > self.until:
-            had = f"{self.steps:,} turns" if thread.steps > self.steps else f"{SECONDS:g} seconds"
+            had = f"{self.steps:,} iterations" if thread.steps > self.steps else f"{SECONDS:g} seconds"
             self.report("never ends", place, f"is still in this loop after {had}")
             raise Ended
 

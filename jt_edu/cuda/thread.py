@@ -105,7 +105,7 @@ class Thread:
         self.block.seen |= released - {self.block.number}
 
     def step(self) -> None:
-        """One more turn of a loop."""
+        """One more iteration of a loop."""
         self.steps += 1
         if self.steps > self.run.steps or not self.steps % 4096:
             self.run.enough(self, place_of(sys._getframe(1)))

@@ -56,9 +56,9 @@ def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
     meters = _meters(trip for trip in what.trips if trip.block == number)
     threads = [thread for f in here for block, thread in f.threads if block == number]
     own = [line for f in here if f.function == what.program.name for line in (f.line, f.other) if line]
-    wide = what.block.x if what.block.y > 1 else min(what.block.x, 32)
+    in_a_row = what.block.x if what.block.y > 1 else min(what.block.x, 32)
     words = [row for f in here[:3] for row in textwrap.wrap(f"{f.kind}: {f.words}", 104)]
-    html = block_picture(text, stops[:MOST_STOPS], wide, threads, own, meters, words)
+    html = block_picture(text, stops[:MOST_STOPS], in_a_row, threads, own, meters, words)
     size = what.grid.x * what.grid.y * what.grid.z
     told = [f"{what.program.name}, block {number} of {size}, {len(stops[0].lines)} threads: {_found(here)}"]
     told += [f"{stop.name}: {_lines(stop)}" for stop in stops]

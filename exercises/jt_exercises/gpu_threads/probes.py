@@ -12,7 +12,7 @@ from jt_edu.cuda.launch import Kernel
 from jt_exercises.gpu_threads.broken import BROKEN, kernel
 from jt_exercises.verdict import RefusedError
 
-STEPS = 100_000  # turns of loops that a thread of an answer may make
+STEPS = 100_000  # iterations that the loops of one thread may make
 
 
 def launched(answer: Any, grid: Any, block: Any, *arguments: Any) -> dict[str, Any]:

@@ -60,11 +60,10 @@ def block_picture(
     cell = next((size for most, size in CELLS if threads <= most), CELLS[-1][1])
     memory = top + cell * -(-threads // in_a_row) + 22
     foot = memory + max(map(_height, stops))
+    parts = ("".join(_stop(stop, in_a_row, (top, memory, cell), bad_threads)) for stop in stops)
     buttons = [
-        Choice(
-            (CODE + 70 * k + 20, foot + 10), stop.name, "".join(_stop(stop, in_a_row, (top, memory, cell), bad_threads))
-        )
-        for k, stop in enumerate(stops)
+        Choice((CODE + 70 * k + 20, foot + 10), stop.name, svg)
+        for k, (stop, svg) in enumerate(zip(stops, parts, strict=True))
     ]
     marks = "".join(_text(one.at[0], foot + 34, one.words, "m") for one in buttons)
     below = foot + 60

@@ -23,7 +23,8 @@ def filled(out, value):
 
 
 @pytest.mark.parametrize(
-    ("blocks", "threads"), [(0, 1), (1, 0), (1.5, 2), ((1, 1, 1, 1), 2), ("2", 2), (1, 2000), (1, (64, 32))]
+    ("blocks", "threads"),
+    [(0, 1), (1, 0), (1.5, 2), ((1, 1, 1, 1), 2), ("2", 2), (1, 2000), (1, (64, 32)), (1, (8, 8, 32))],
 )
 def test_a_launch_that_makes_no_sense_is_refused(blocks, threads):
     with pytest.raises(jt.ArgumentError, match=r"threads|blocks"):

@@ -75,7 +75,7 @@ def test_a_thread_of_a_block_with_several_axes_is_called_by_its_index(block, cal
 
 
 def test_threads_in_words_are_in_order_and_not_more_than_one_can_read():
-    assert told([(0, 3), (0, 1)]) == "threads 1, 3 of block 0"
+    assert told([(0, 8), (0, 1)]) == "threads 1, 8 of block 0"
     assert told([(0, k) for k in range(0, 12, 2)]) == "threads 0, 2, 4, 6, ... of block 0"
 
 

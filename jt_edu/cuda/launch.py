@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError, KernelError
+from jt_edu.base.plural import plural
 from jt_edu.cuda.device_array import DeviceArray
 from jt_edu.cuda.memory import Array, Memory, current
 from jt_edu.cuda.run import SECONDS, STEPS, Ended, Run
@@ -57,7 +58,8 @@ def _argument_names(program: Program, count: int) -> Sequence[str]:
     code = program.run.__code__
     names = code.co_varnames[1 : code.co_argcount]
     if count != len(names):
-        raise ArgumentError(f"{program.name} takes {len(names)} arguments, {', '.join(names)}", f"{count}", "as many")
+        asked = ", ".join([f"{program.name} takes {plural(len(names), 'argument')}", *names])
+        raise ArgumentError(asked, plural(count, "argument"), "as many")
     return names
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.plural import plural
 from jt_edu.draw.choices import INK, SOFT, Choice, choices, fresh
 from jt_edu.draw.theme import MONO
 
@@ -102,7 +103,7 @@ def _stop(stop: Stop, in_a_row: int, places: tuple[float, float, int], bad: Sequ
         if line:
             count = sum(at == line for at in stop.lines)
             yield _box(2, 10 + ROW * (line - 1), 5, ROW - 4, color)
-            yield _text(WIDE - 6, 20 + ROW * (line - 1), f"{count} thread{'s' * (count > 1)} here", "e")
+            yield _text(WIDE - 6, 20 + ROW * (line - 1), f"{plural(count, 'thread')} here", "e")
     for thread, line in enumerate(stop.lines[:MOST_THREADS]):
         x, y = CODE + cell * (thread % in_a_row), top + cell * (thread // in_a_row)
         edge = f' stroke="{BAD}" stroke-width="2.5"' if thread in bad else ""

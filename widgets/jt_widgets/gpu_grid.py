@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError
+from jt_edu.base.plural import plural
 from jt_edu.cuda.costs import Trip
 from jt_edu.cuda.findings import Finding
 from jt_edu.cuda.launch import Kernel, simulate
@@ -60,7 +61,7 @@ def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
     words = [row for f in here[:3] for row in textwrap.wrap(f"{f.kind}: {f.words}", 104)]
     html = block_picture(text, stops[:MOST_STOPS], in_a_row, threads, own, meters, words)
     size = what.grid.x * what.grid.y * what.grid.z
-    told = [f"{what.program.name}, block {number} of {size}, {len(stops[0].lines)} threads: {_found(here)}"]
+    told = [f"{what.program.name}, block {number} of {size}, {plural(len(stops[0].lines), 'thread')}: {_found(here)}"]
     told += [f"{stop.name}: {_lines(stop)}" for stop in stops]
     told.append("trips to memory: " + "; ".join(f"{m.name}: {m.trips} for {m.least}" for m in meters))
     return Picture(html, "\n".join(told))

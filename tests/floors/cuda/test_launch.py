@@ -40,7 +40,7 @@ def test_a_launch_takes_blocks_and_threads(how):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((np.zeros(3),), "takes 2 arguments, out, value"),
+        ((np.zeros(3),), "takes 2 arguments, out, value; found 1 argument"),
         ((np.zeros((4, 4))[:, ::2], 1), "out is an array whose numbers are in one row"),
         ((jt.zeros(3), 1), "a kernel takes arrays and numbers"),
         (([0.0], 1), "a kernel takes arrays and numbers"),

@@ -36,10 +36,10 @@ def _go(run: Run, arguments: tuple[Any, ...]) -> Run:
     before, current.run = current.run, run
     try:
         with np.errstate(all="ignore"):
-            for number, index in enumerate(_indices(grid)):
+            for number, index in enumerate(_places(grid)):
                 here = Block(number, index)
                 warps = [Warp(w) for w in range(-(-block.x * block.y * block.z // WARPSIZE))]
-                threads = [Thread(run, here, warps[k // WARPSIZE], k, at) for k, at in enumerate(_indices(block))]
+                threads = [Thread(run, here, warps[k // WARPSIZE], k, place) for k, place in enumerate(_places(block))]
                 run_block(threads, lambda thread: run.program.run(thread, *given), run)
                 run.passed(threads, {})
     except Ended:
@@ -49,8 +49,8 @@ def _go(run: Run, arguments: tuple[Any, ...]) -> Run:
     return run
 
 
-def _indices(extent: Dim3) -> Iterator[Dim3]:
-    """The index of each block of a grid, or of each thread of a block; x counts fastest."""
+def _places(extent: Dim3) -> Iterator[Dim3]:
+    """All places of a grid or a block, x first."""
     return (Dim3(x, y, z) for z in range(extent.z) for y in range(extent.y) for x in range(extent.x))
 
 
@@ -70,8 +70,7 @@ def _seen(value: Any, name: str) -> Any:
         return Array(memory, np.arange(value.values.size).reshape(value.values.shape))
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
-            found, way = "one that is not C-contiguous, such as a strided view", "a copy of it"
-            raise ArgumentError(f"{name} is an array whose numbers are in one row", found, way)
+            raise ArgumentError(f"{name} is an array whose numbers are in one row", "a strided view", "a copy of it")
         memory = Memory(name, "global", value.reshape(-1), np.ones(value.size, bool))
         return Array(memory, np.arange(value.size).reshape(value.shape))
     if isinstance(value, (bool, int, float, np.generic, tuple)):

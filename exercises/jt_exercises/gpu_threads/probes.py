@@ -12,7 +12,7 @@ from jt_edu.cuda.launch import Kernel
 from jt_exercises.gpu_threads.broken import BROKEN, kernel
 from jt_exercises.verdict import RefusedError
 
-STEPS = 100_000  # iterations that the loops of one thread may make
+STEPS = 100_000  # turns of loops that a thread of an answer may make
 
 
 def launched(answer: Any, grid: Any, block: Any, *arguments: Any) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def launched(answer: Any, grid: Any, block: Any, *arguments: Any) -> dict[str, A
 
 
 def with_barrier(lines: Any, name: str, *arrays: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """The same of a kernel of the course, with a barrier after the line that the answer says."""
+    """The same of a kernel of the course, with a barrier behind the line that the answer says."""
     line = lines.get(name) if isinstance(lines, dict) else None
     if not isinstance(line, int) or isinstance(line, bool):
         raise RefusedError(f"the answer is a dict with the number of a line for each kernel; for {name} it is {line!r}")

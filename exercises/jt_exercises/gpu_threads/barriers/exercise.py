@@ -47,6 +47,6 @@ def barriers(answer: Any) -> str:
             x = random(case).normal(size=32).astype(np.float32)
             out = np.zeros_like(wanted(x))
             found = with_barrier(answer, name, x, out)
-            refuse_findings(found, f"{name} with a barrier after line {answer[name]}")
+            refuse_findings(found, f"{name} with a barrier behind line {answer[name]}")
             right(found["arrays"][-1], wanted(x), name)
     return "three barriers, each where it belongs"

@@ -2,9 +2,9 @@
 # ## 11. Exercise 08.6: where is a barrier missing?
 #
 # In each of these three kernels one barrier is missing. Their numbers are right as often as not, and that is the
-# trouble with races. Write down for each kernel the number of the line *after* which the barrier belongs. It is
-# indented like that line; after a line that ends in a colon it is indented one level more. `see.gpu_grid` shows any of
-# them at work, as above.
+# trouble with races. Write down for each kernel the number of the line *behind* which the barrier belongs. It stands
+# as deep as that line; behind a line with a colon it stands inside. `see.gpu_grid` shows any of them at work, as
+# above.
 
 # %%
 from jt_exercises import YourTurn, check, hint, solution

@@ -1,14 +1,13 @@
 # %% [markdown]
 # ## 6. Exercise 08.3: a sum of a block
 #
-# Write `block_sum`. Each block of 64 threads adds up its 64 numbers of x, and writes the sum to `out[block]`. Do as in
-# the picture above: bring all numbers into shared memory, and then let half of the threads add the other half to
-# theirs, until one number is left. Elements beyond the end of x count as 0.
+# Write `block_sum`. Each block of 64 threads adds up its 64 numbers of x, and writes the sum to `out[block]`. Go as in
+# the picture above: all numbers into shared memory, and then half of the threads add the other half to theirs, until
+# one number is left. Elements beyond the end of x count as 0.
 #
 # The check wants the right sums, no race, and no *bank conflict*. Shared memory has 32 banks, and number k is in bank
-# `k % 32`. The threads of a warp are called its *lanes*. Lanes that want different numbers of the same bank get them
-# one after the other. If the threads that add are neighbors, and so are the numbers that they touch, there is no
-# conflict.
+# `k % 32`. Lanes of a warp that want different numbers of the same bank get them one after the other. If the threads
+# that add are neighbors, and so are the numbers that they touch, there is none.
 
 # %%
 from jt_edu import cuda

@@ -52,7 +52,7 @@ def _one(answer: Callable[..., Any], name: str, values: Array) -> None:
         return
     slips = {
         _plain(values): "that is the plain sum, in which each addition is rounded",
-        _slip(values): "`lost` has the wrong sign: it is what was added too much, so subtract it",
+        _slip(values, -1): "`lost` has the wrong sign: it is what was added too much, so subtract it",
     }
     raise RefusedError(f"{name}: {slips.get(found, 'that is not their sum')}", found, right)
 
@@ -64,12 +64,12 @@ def _plain(values: Array) -> float:
     return float(total)
 
 
-def _slip(values: Array) -> float:
-    """Kahan's sum, with `lost` of the wrong sign."""
+def _slip(values: Array, sign: int) -> float:
+    """Kahan's sum, with `lost` of another sign."""
     total = lost = np.float16(0)
     with np.errstate(all="ignore"):
         for value in values:
-            part = np.float16(value + lost)
+            part = np.float16(value - np.float16(sign) * lost)
             new = np.float16(total + part)
             lost, total = np.float16(np.float16(new - total) - part), new
     return float(total)

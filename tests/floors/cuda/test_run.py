@@ -42,7 +42,7 @@ def test_a_launch_ends_when_enough_is_found():
 
 
 def test_a_launch_that_takes_too_long_is_ended(monkeypatch):
-    monkeypatch.setattr(launch, "SECONDS", 0.1)
+    monkeypatch.setattr(launch, "SECONDS", 0.01)
 
     (found,) = ran(["while True:", "    pass"], block=1).findings
 

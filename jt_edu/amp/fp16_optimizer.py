@@ -184,6 +184,7 @@ def _rule(given: Mapping[str, Any]) -> LossScaler:
     """The rule of a dynamic scale, in Apex's words."""
     if not {*given} <= {*WORDS}:
         raise ArgumentError(f"dynamic_loss_args has {', '.join(WORDS)}", short(dict(given)))
-    factor = given.get("scale_factor", 2.0)
     named = {"scale": 2.0**32, "growth_interval": 1000, **{WORDS[name]: value for name, value in given.items()}}
-    return LossScaler(**named, backoff_factor=1 / factor, least=1.0)
+    rule = LossScaler(**named, least=1.0)
+    rule.set(backoff_factor=1 / rule.growth_factor)
+    return rule

@@ -166,8 +166,10 @@ def unscaled(gradients: Sequence[Var], scaler: LossScaler) -> tuple[list[Var], b
 
 
 def make(step: Callable[..., Any], loss: Any, retain_graph: bool) -> Any:
-    """A step with what was given: a step of one's own takes less than others do."""
-    return step(*[loss, retain_graph][: 2 * retain_graph or int(loss is not None)])
+    """A step with what was given, and nothing else: the step of a learner's own optimizer may take no more."""
+    if retain_graph:
+        return step(loss, retain_graph)
+    return step() if loss is None else step(loss)
 
 
 def let_go(loss: Var, scaled: Var, scaler: LossScaler, retain_graph: bool) -> None:

@@ -1,8 +1,12 @@
 """Costs: how many trips to memory does a kernel make, beside those that it needs?
 
-Lanes of a warp that stand at the same place of the text go to memory together. In global memory a trip brings a
-*sector* of 32 bytes, so lanes that read neighbours share trips: 32 floats are 4 sectors. Shared memory has 32 *banks*,
-one word each: word w is in bank w % 32. Lanes that want different words of one bank get them one after the other.
+Lanes of a warp that stand at the same place of the text go to memory together. In global memory a trip, or
+*transaction*, brings a *sector* of 32 bytes, so lanes that read neighbors share trips: 32 floats are 4 sectors. The
+field calls such access *coalesced*. Shared memory has 32 *banks* of words of 4 bytes: word w is in bank w % 32. Lanes
+that want different words of one bank get them one after the other, a *bank conflict*. A float64 is two words, so 32 of
+them take two trips.
+
+Source: NVIDIA, "CUDA C++ Best Practices Guide", sections on coalesced access to global memory and on memory banks.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
     from jt_edu.cuda.thread import Thread
     from jt_edu.cuda.translator import Place
 
-SECTOR, WORD, BANKS = 32, 4, 32  # bytes, bytes, words
+SECTOR, WORD, BANKS = 32, 4, 32  # bytes, bytes, how many
 MOST = 200_000  # accesses that are looked at: a large launch repeats itself
 
 
@@ -38,13 +42,13 @@ class Trip:
 
 @dataclass
 class Costs:
-    """Each access to memory that threads share, in the order in which they were made."""
+    """Accesses to global and shared memory, in the order in which they were made; of a large launch the first ones."""
 
     touched: list[tuple[Thread, Place, Memory, int, str]] = field(default_factory=list)
 
     def note(self, thread: Thread, place: Place, memory: Memory, address: int, how: str) -> None:
-        """Write down that a thread touches an address."""
-        if len(self.touched) < MOST:
+        """Write down that a thread touches an address; local memory is each thread's own, and is not counted."""
+        if memory.space != "local" and len(self.touched) < MOST:
             self.touched.append((thread, place, memory, address, how))
 
     def trips(self) -> Iterator[Trip]:
@@ -64,9 +68,9 @@ class Costs:
 
 
 def _shared(addresses: tuple[int, ...], memory: Memory) -> tuple[int, int]:
-    """Words of the bank that is asked for most; lanes that want the same word get it together."""
+    """How many words the busiest bank has to give; lanes that want the same word get it together."""
     size = memory.values.itemsize
-    words = {a * size // WORD for a in addresses}
+    words = {word for a in addresses for word in range(a * size // WORD, -(-(a + 1) * size // WORD))}
     banks: dict[int, int] = {}
     for word in words:
         banks[word % BANKS] = banks.get(word % BANKS, 0) + 1

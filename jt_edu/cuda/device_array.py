@@ -1,8 +1,8 @@
 """Device array: numbers on the other side, which come back only when they are asked for.
 
-x = cuda.to_device(numbers)          a copy
-out = cuda.device_array(32, "float32")   nobody has written it yet
-out.copy_to_host()                   a NumPy array
+x = cuda.to_device(numbers)                 a copy
+out = cuda.device_array(32, "float32")      nobody has written it yet
+out.copy_to_host()                          a NumPy array
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError
+from jt_edu.cuda.memory import garbage
 
 
 class DeviceArray:
@@ -79,8 +80,5 @@ def device_array(shape: Any, dtype: Any = "float64") -> DeviceArray:
         >>> jt.cuda.device_array((2, 3), "float32")
         <array of a device, float32 (2, 3)>
     """
-    values = np.empty(shape, dtype)
-    values.reshape(-1).view(np.uint8)[:] = 0x55
-    if values.dtype.kind == "f":
-        values[...] = np.nan
-    return DeviceArray(values, written=False)
+    size = int(np.prod(shape, dtype=np.int64))
+    return DeviceArray(garbage(size, np.dtype(dtype)).reshape(shape), written=False)

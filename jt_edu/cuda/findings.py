@@ -1,12 +1,13 @@
 """Findings: what is wrong with a kernel, where, and who did it?
 
     race                   two threads touch the same number, one of them writes it, and no barrier lies between
-    divergent barrier      some threads of a block wait, the others do not come
+    divergent barrier      some threads of a block wait, the others do not come: their ways through the kernel diverge
     unwritten              a number is read that nobody has written
     out of bounds          an index that an array does not have; on a GPU it hits somebody else's memory
-    never ends             a thread that makes more steps than are allowed
+    never ends             loops of a thread make more iterations than are allowed, or the launch takes too long
     bank conflict          lanes of a warp want different words of one bank, so they get them one after the other
-    scattered              lanes of a warp want numbers that are far from each other, so many trips are made for them
+    scattered              lanes of a warp want numbers that are far from each other, so many trips are made for them;
+                           the field calls such access uncoalesced
 
 The first five make an answer wrong, or a program hang. The last two cost time.
 """
@@ -16,18 +17,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-Threads = tuple[int, int]  # number of a block, number of a thread in it
+ThreadNumber = tuple[int, int]  # number of a block, number of a thread in it
 
 
-@dataclass
+@dataclass(frozen=True)
 class Finding:
     """One thing that is wrong; `line` counts from the first line of the kernel's text, which is 1.
 
     Args:
         kind: one of those above.
-        function: where it happened,
-        line: in which line,
-        text: which is this one.
+        function: the kernel or device function in which it happened.
+        line: the number of the line.
+        text: the line itself.
         threads: who took part, as (block, thread).
         words: a sentence.
         array: what was touched, or "".
@@ -43,7 +44,7 @@ class Finding:
     function: str
     line: int
     text: str
-    threads: tuple[Threads, ...]
+    threads: tuple[ThreadNumber, ...]
     words: str
     array: str = ""
     other: int = 0
@@ -52,7 +53,7 @@ class Finding:
         return f"{self.kind} in {self.function}, line {self.line}: `{self.text}`\n    {self.words}"
 
 
-def told(places: Iterable[Threads], name: Callable[[int], str] = str, most: int = 4) -> str:
+def told(threads: Iterable[ThreadNumber], name: Callable[[int], str] = str, most: int = 4) -> str:
     """Threads in words, those of one block together; `name` says how a thread is called.
 
     Example:
@@ -61,7 +62,7 @@ def told(places: Iterable[Threads], name: Callable[[int], str] = str, most: int 
         ('threads 1 to 3 of block 0 and thread 0 of block 1', 'thread 5 of block 2')
     """
     blocks: dict[int, set[int]] = {}
-    for block, thread in places:
+    for block, thread in threads:
         blocks.setdefault(block, set()).add(thread)
     return " and ".join(f"{_runs(sorted(who), name, most)} of block {block}" for block, who in blocks.items())
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError, KernelError
+from jt_edu.base.plural import plural
 from jt_edu.cuda.device_array import DeviceArray
 from jt_edu.cuda.memory import NUMBERS, Array, Memory, current
 from jt_edu.cuda.run import SECONDS, STEPS, Ended, Run
@@ -65,7 +66,8 @@ def _argument_names(program: Program, count: int) -> Sequence[str]:
     code = program.run.__code__
     names = code.co_varnames[1 : code.co_argcount]
     if count != len(names):
-        raise ArgumentError(f"{program.name} takes {len(names)} arguments, {', '.join(names)}", f"{count}", "as many")
+        asked = ", ".join([f"{program.name} takes {plural(len(names), 'argument')}", *names])
+        raise ArgumentError(asked, plural(count, "argument"), "as many")
     return names
 
 
@@ -144,14 +146,17 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """Refuse: a kernel is launched, and a device function is called by kernels."""
+        raise self._misused("a plain call")
+
+    def _misused(self, found: str) -> KernelError:
         asked = f"{self.__name__} is a {'device function: kernels call it' if self.device else 'kernel'}"
         way = f"a kernel that calls {self.__name__}" if self.device else f"{self.__name__}[blocks, threads](...)"
-        raise KernelError(asked, "a plain call", way)
+        return KernelError(asked, found, way)
 
     def __getitem__(self, how: Any) -> Callable[..., None]:
-        """Launch it: `kernel[blocks, threads]`, and a stream and bytes of shared memory, as in numba."""
+        """Launch it: `kernel[blocks, threads]`; as in numba also a stream (ignored), and bytes of shared memory."""
         if self.device:
-            return self()  # type: ignore[no-any-return]
+            raise self._misused("a launch")
         where = how if isinstance(how, tuple) else (how,)
         if not 2 <= len(where) <= 4:
             raise ArgumentError(f"{self.__name__}[blocks, threads] takes two sizes", f"{how}", "kernel[4, 32]")
@@ -212,10 +217,10 @@ def simulate(kernel: Kernel, grid: Any, block: Any, *arguments: Any, shared: int
         block: how many threads a block has: the same.
         arguments: what the kernel takes. NumPy arrays are changed in place.
         shared: bytes for `cuda.shared.array(0, ...)`, whose size a launch says.
-        steps: turns of loops that one thread may make.
+        steps: how many iterations the loops of one thread may make, all together.
 
     Returns:
-        `findings`, `snapshots` of each block at each barrier, and `trips` to memory.
+        `findings`, what is `slow`, `snapshots` of each block at each barrier, and `trips` to memory.
 
     Raises:
         ArgumentError: sizes or arguments that make no sense.

@@ -9,7 +9,13 @@ import numpy as np
 
 
 class Math:
-    """The module math: of a float32 it makes a float32, as a GPU does."""
+    """Stands in the place of the name `math` in a kernel.
+
+    Example:
+        >>> from jt_edu.cuda.math32 import Math
+        >>> type(Math().sqrt(np.float32(2))).__name__, type(Math().sqrt(2.0)).__name__
+        ('float32', 'float')
+    """
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(math, name)

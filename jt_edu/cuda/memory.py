@@ -182,13 +182,18 @@ class Memory:
         return found
 
 
-def fresh(name: str, space: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """An array that nobody has written yet."""
-    size = int(np.prod(shape, dtype=np.int64))
+def garbage(size: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """What stands where nobody has written."""
     values = np.full(size * dtype.itemsize, GARBAGE, np.uint8).view(dtype)
     if dtype.kind == "f":
         values[:] = np.nan
-    return Array(Memory(name, space, values, np.zeros(size, bool)), np.arange(size).reshape(shape))
+    return values
+
+
+def fresh(name: str, space: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An array that nobody has written yet."""
+    size = int(np.prod(shape, dtype=np.int64))
+    return Array(Memory(name, space, garbage(size, dtype), np.zeros(size, bool)), np.arange(size).reshape(shape))
 
 
 class Array:

@@ -3,26 +3,26 @@
 print(run)          the findings, or that nothing is wrong
 run.slow            lines at which a warp makes more trips to memory than it needs
 run.snapshots       each block at each barrier
-run.trips           each trip to memory of each warp
+run.trips           what each warp touches together, and in how many trips to memory; of a large launch the beginning
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from jt_edu.base.errors import JtError, KernelError
 from jt_edu.cuda.costs import Costs, Trip
-from jt_edu.cuda.findings import Finding, told
+from jt_edu.cuda.findings import Finding, ThreadNumber, told
 from jt_edu.cuda.memory import Array
 from jt_edu.cuda.thread import WARPSIZE, Dim3, Thread, Wait
 from jt_edu.cuda.translator import Place, Program, is_translated, place_of
 
-STEPS, SECONDS = 1_000_000, 30.0  # of one thread; of a launch
+STEPS, SECONDS = 1_000_000, 30.0  # iterations of the loops of one thread; of a launch
 KINDS = 40  # findings that are kept
 PICTURED = 1_000_000  # threads and numbers in all snapshots: a large launch repeats itself
 
@@ -53,7 +53,7 @@ class Run:
         grid: blocks.
         block: threads of each.
         shared: bytes of shared memory that the launch adds.
-        steps: turns of loops that a thread may make.
+        steps: how many iterations the loops of one thread may make, all together.
         costs: who touched what.
 
     Example:
@@ -74,12 +74,13 @@ class Run:
     costs: Costs = field(default_factory=Costs)
     now: Any = None  # the thread whose turn it is
     until: float = 0.0  # when its time is over
-    _seen: dict[Any, Finding] = field(default_factory=dict)
+    _found: dict[Any, Finding] = field(default_factory=dict)
+    _threads: dict[Any, dict[ThreadNumber, None]] = field(default_factory=dict)  # of each finding, in their order
     _kept: int = 0  # threads and numbers in snapshots
 
     @property
     def trips(self) -> list[Trip]:
-        """Each trip to memory of each warp."""
+        """What lanes of each warp touched together, and in how many trips; the first 200,000 accesses are counted."""
         return list(self.costs.trips())
 
     def __str__(self) -> str:
@@ -89,7 +90,7 @@ class Run:
 
     def told(self, threads: Iterable[Thread]) -> str:
         """Threads in words."""
-        return told((t.place for t in threads), self._called)
+        return told((t.in_grid for t in threads), self._called)
 
     def _called(self, thread: int) -> str:
         x, y, z = self.block.x, self.block.y, self.block.z
@@ -105,20 +106,17 @@ class Run:
         """Keep a finding. Of those of one kind at one line the first is told, with all threads that did the same."""
         who = list(at) or [self.now]
         key = kind, place.function, array, frozenset((place.line, other or place.line))
-        threads = dict.fromkeys(t.place for t in (*who, *others))
-        old = self._seen.get(key)
-        if old is not None:
-            old.threads = tuple(dict.fromkeys((*old.threads, *threads)))
-            return
-        if len(self._seen) >= KINDS:
-            raise Ended(place)
-        sentence = f"{self.told(who)} {words}"
-        self._seen[key] = Finding(kind, place.function, place.line, place.text, tuple(threads), sentence, array, other)
+        if key not in self._found:
+            if len(self._found) >= KINDS:
+                raise Ended(place)
+            sentence = f"{self.told(who)} {words}"
+            self._found[key] = Finding(kind, place.function, place.line, place.text, (), sentence, array, other)
+        self._threads.setdefault(key, {}).update(dict.fromkeys(t.in_grid for t in (*who, *others)))
 
     @property
     def findings(self) -> list[Finding]:
         """What is wrong. That nobody has written a number is no news where it is a race who is first."""
-        found = list(self._seen.values())
+        found = [replace(finding, threads=tuple(self._threads[key])) for key, finding in self._found.items()]
         races = {(f.function, f.array, line) for f in found if f.kind == "race" for line in (f.line, f.other)}
         return [f for f in found if f.kind != "unwritten" or (f.function, f.array, f.line) not in races]
 
@@ -133,8 +131,8 @@ class Run:
         return [self._slow(trip) for trip in worst.values()]
 
     def _slow(self, trip: Trip) -> Finding:
-        places = tuple((trip.block, trip.warp * WARPSIZE + lane) for lane in trip.lanes)
-        who = told(places, self._called)
+        threads = tuple((trip.block, trip.warp * WARPSIZE + lane) for lane in trip.lanes)
+        who = told(threads, self._called)
         if trip.space == "shared":
             words = (
                 f"{who} want {trip.trips} words of one bank of {trip.name}, one after the other; {trip.least} would do"
@@ -145,12 +143,12 @@ class Run:
             )
         kind = "bank conflict" if trip.space == "shared" else "scattered"
         place = trip.place
-        return Finding(kind, place.function, place.line, place.text, places, words, trip.name)
+        return Finding(kind, place.function, place.line, place.text, threads, words, trip.name)
 
     def enough(self, thread: Thread, place: Place) -> None:
-        """End a loop that has had its turns, or a launch that has had its time."""
+        """End a loop that goes round too often, or a launch that has had its time."""
         if thread.steps > self.steps or time.monotonic() > self.until:
-            had = f"{self.steps:,} turns" if thread.steps > self.steps else f"{SECONDS:g} seconds"
+            had = f"{self.steps:,} iterations" if thread.steps > self.steps else f"{SECONDS:g} seconds"
             self.report("never ends", place, f"is still in this loop after {had}")
             raise Ended(place)
 

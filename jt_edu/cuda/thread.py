@@ -94,7 +94,7 @@ class Thread:
         warp.threads.append(self)
 
     @property
-    def place(self) -> tuple[int, int]:
+    def in_grid(self) -> tuple[int, int]:
         """Number of its block, and its own in there."""
         return self.block.number, self.number
 
@@ -135,7 +135,7 @@ class Thread:
             self.warp.released = list(map(max, self.warp.released, self.fence))
 
     def step(self) -> None:
-        """One more turn of a loop."""
+        """One more iteration of a loop."""
         self.steps += 1
         if self.steps > self.run.steps or not self.steps % 4096:
             self.run.enough(self, place_of(sys._getframe(1)))

@@ -10,11 +10,12 @@ also works on a page. `still` is what is always seen.
 from __future__ import annotations
 
 import itertools
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-_numbers = itertools.count()
+_numbers = itertools.count(secrets.randbelow(10**9))  # a page may have pictures of several processes
 KEYS = 'data-lm-suppress-shortcuts="true"'  # keeps arrow keys from JupyterLab, which would go on to another cell
 PAPER, INK, SOFT = "var(--jp-layout-color0,#fff)", "var(--jp-ui-font-color1,#1b1b1b)", "#8a8f98"
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.plural import plural
 from jt_edu.draw.choices import INK, SOFT, Choice, choices, fresh
 from jt_edu.draw.theme import MONO
 
@@ -53,19 +54,20 @@ class Meter:
 
 
 def block_picture(
-    text: Sequence[str], stops: Sequence[Stop], wide: int, bad_threads: Sequence[int], bad_lines: Sequence[int],
+    text: Sequence[str], stops: Sequence[Stop], in_a_row: int, bad_threads: Sequence[int], bad_lines: Sequence[int],
     meters: Sequence[Meter], words: Sequence[str] = (),
 ) -> str:  # fmt: skip
-    """The HTML of a block; `wide` threads stand in a row. `words` are what was found, in lines."""
+    """The HTML of a block; `in_a_row` threads stand side by side. `words` are what was found, in lines."""
     text = text[:MOST_LINES]
     top = 24 + ROW * (len(text) + len(words)) + 14  # below the kernel
     threads = min(len(stops[0].lines), MOST_THREADS)
     cell = next((size for most, size in CELLS if threads <= most), CELLS[-1][1])
-    memory = top + cell * -(-threads // wide) + 22
+    memory = top + cell * -(-threads // in_a_row) + 22
     foot = memory + max(map(_height, stops))
+    parts = ("".join(_stop(stop, in_a_row, (top, memory, cell), bad_threads)) for stop in stops)
     buttons = [
-        Choice((CODE + 70 * k + 20, foot + 10), stop.name, "".join(_stop(stop, wide, (top, memory, cell), bad_threads)))
-        for k, stop in enumerate(stops)
+        Choice((CODE + 70 * k + 20, foot + 10), stop.name, svg)
+        for k, (stop, svg) in enumerate(zip(stops, parts, strict=True))
     ]
     marks = "".join(_text(one.at[0], foot + 34, one.words, "m") for one in buttons)
     below = foot + 60
@@ -97,16 +99,16 @@ def _colors(stop: Stop) -> dict[int, str]:
     return {0: ENDED} | {line: LINES[k % len(LINES)] for k, line in enumerate(lines)}
 
 
-def _stop(stop: Stop, wide: int, places: tuple[float, float, int], bad: Sequence[int]) -> Iterator[str]:
+def _stop(stop: Stop, in_a_row: int, places: tuple[float, float, int], bad: Sequence[int]) -> Iterator[str]:
     """What is shown of one barrier; `places`: where threads begin, where memory begins, how large a thread is."""
     colors, (top, memory, cell) = _colors(stop), places
     for line, color in colors.items():
         if line:
             count = sum(at == line for at in stop.lines)
             yield _box(2, 10 + ROW * (line - 1), 5, ROW - 4, color)
-            yield _text(WIDE - 6, 20 + ROW * (line - 1), f"{count} thread{'s' * (count > 1)} here", "e")
+            yield _text(WIDE - 6, 20 + ROW * (line - 1), f"{plural(count, 'thread')} here", "e")
     for thread, line in enumerate(stop.lines[:MOST_THREADS]):
-        x, y = CODE + cell * (thread % wide), top + cell * (thread // wide)
+        x, y = CODE + cell * (thread % in_a_row), top + cell * (thread // in_a_row)
         edge = f' stroke="{BAD}" stroke-width="2.5"' if thread in bad else ""
         where = f"in line {line}" if line else "has ended"
         yield f"<g><title>thread {thread}: {where}</title>{_box(x, y, 0.8 * cell, 0.8 * cell, colors[line], edge)}</g>"

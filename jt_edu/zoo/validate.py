@@ -47,7 +47,7 @@ def evaluate(cfg: Any, weights: Any = None, use_ema: bool = True) -> Measured:
     source = named(cfg.DATA.DATASET, cfg.DATA.DATA_PATH)
     net = parts.network(cfg, source)
     if weights is not None:
-        load_checkpoint(net, checkpoint.found(weights), use_ema)
+        load_checkpoint(net, checkpoint.existing(weights), use_ema)
     _, held_out = feeds(cfg, source, net)
     region, _ = parts.precision(cfg)
     return measured(net, held_out.epoch(0), source.classes, region)
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> Measured:
     told = vars(more.parse_args(arguments))
     weights = told.get("checkpoint")
     cfg = checked(
-        layered(told, None if weights is None else checkpoint.settings_of(files.load(checkpoint.found(weights))))
+        layered(told, None if weights is None else checkpoint.settings_of(files.load(checkpoint.existing(weights))))
     )
     found = evaluate(cfg, weights, not told.get("no_ema", False))
     if not place()[0]:

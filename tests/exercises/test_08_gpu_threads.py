@@ -77,6 +77,12 @@ def test_a_grid_tells_in_words_what_it_shows():
     assert out.sum() == 0  # copies are run
 
 
+def test_a_grid_of_one_block_counts_the_trips_of_that_block_alone():
+    run = cuda.simulate(rotated, 3, 8, np.arange(8, dtype=np.float32), np.zeros(8, np.float32))
+
+    assert "x, line 5: 1 for 1" in repr(see.gpu_grid(run, number=1))
+
+
 def test_a_grid_says_who_wrote_and_who_read_a_number_and_needs_no_script():
     html = see.gpu_grid(rotated, 1, 8, np.arange(8, dtype=np.float32), np.zeros(8, np.float32)).html
 

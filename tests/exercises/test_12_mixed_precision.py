@@ -78,6 +78,12 @@ def test_a_number_line_counts_what_becomes_of_numbers_in_float16():
         assert abs(sum(told) - 100) <= 2
 
 
+def test_a_number_line_counts_inf_as_inf_and_leaves_out_zeros_and_nan():
+    told = repr(precision.number_line({"a": [np.inf, -np.inf, np.nan, 0.0, 1.0, 2.0]})).splitlines()[0]
+
+    assert told.startswith("times 2**0: 0% become 0, 0% lose digits, 50% stay, 50% become inf")
+
+
 def test_a_click_on_a_scale_moves_the_numbers_and_no_script_is_needed(chromium):
     picture = precision.number_line({"first": [1e-9, 1e-8], "second": [1e-3]})
     page = chromium.new_page()

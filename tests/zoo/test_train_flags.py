@@ -99,8 +99,11 @@ def test_drop_path_reaches_the_network():
 
 
 def test_a_setting_that_the_network_does_not_take_is_named():
-    with pytest.raises(ArgumentError, match=r"digits_cnn is made as the settings of MODEL say; found .*drop_path_rate"):
+    with pytest.raises(
+        ArgumentError, match=r"digits_cnn is made as the settings of MODEL say; found .*drop_path_rate"
+    ) as refused:
         parts.network(configured(["--drop-path", "0.5"]), source.named("digits"))
+    assert isinstance(refused.value.__cause__, TypeError)  # which says where, if it was another mistake
 
 
 @pytest.mark.parametrize("inside", [("train", "val"), ("train", "validation"), ("",)])

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import copy
 import textwrap
+from collections.abc import Iterable
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError
+from jt_edu.base.plural import plural
+from jt_edu.cuda.costs import Trip
+from jt_edu.cuda.findings import Finding
 from jt_edu.cuda.launch import Kernel, simulate
-from jt_edu.cuda.run import Run
+from jt_edu.cuda.run import Run, Snapshot
 from jt_edu.draw.gpu_block import Meter, Stop, block_picture
 from jt_edu.draw.html_picture import Picture
 
@@ -54,20 +58,20 @@ def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
         )
     here = [f for f in what.findings if any(block == number for block, _ in f.threads)]
     text = what.program.lines
-    meters = _meters(what)
+    meters = _meters(trip for trip in what.trips if trip.block == number)
     threads = [thread for f in here for block, thread in f.threads if block == number]
     own = [line for f in here if f.function == what.program.name for line in (f.line, f.other) if line]
-    wide = what.block.x if what.block.y > 1 else min(what.block.x, 32)
+    in_a_row = what.block.x if what.block.y > 1 else min(what.block.x, 32)
     words = [row for f in here[:3] for row in textwrap.wrap(f"{f.kind}: {f.words}", 104)]
-    html = block_picture(text, stops[:MOST_STOPS], wide, threads, own, meters, words)
+    html = block_picture(text, stops[:MOST_STOPS], in_a_row, threads, own, meters, words)
     size = what.grid.x * what.grid.y * what.grid.z
-    told = [f"{what.program.name}, block {number} of {size}, {len(stops[0].lines)} threads: {_found(here)}"]
+    told = [f"{what.program.name}, block {number} of {size}, {plural(len(stops[0].lines), 'thread')}: {_found(here)}"]
     told += [f"{stop.name}: {_lines(stop)}" for stop in stops]
     told.append("trips to memory: " + "; ".join(f"{m.name}: {m.trips} for {m.least}" for m in meters))
     return Picture(html, "\n".join(told))
 
 
-def _found(findings: list[Any]) -> str:
+def _found(findings: list[Finding]) -> str:
     return "\n" + "\n".join(map(str, findings)) if findings else "nothing is wrong"
 
 
@@ -78,15 +82,15 @@ def _lines(stop: Stop) -> str:
     return ", ".join(told + ([f"{ended} have ended" if told else "all have ended"] if ended else []))
 
 
-def _stop(snapshot: Any) -> Stop:
+def _stop(snapshot: Snapshot) -> Stop:
     lines = [snapshot.lines[thread] for thread in sorted(snapshot.lines)]
     return Stop(snapshot.name, lines, snapshot.shared, snapshot.writers, snapshot.readers)
 
 
-def _meters(run: Run) -> list[Meter]:
+def _meters(trips: Iterable[Trip]) -> list[Meter]:
     """Trips by line and array, the most wasteful first."""
     found: dict[tuple[str, int], list[int]] = {}
-    for trip in run.trips:
+    for trip in trips:
         sums = found.setdefault((trip.name, trip.place.line), [0, 0])
         sums[0] += trip.trips
         sums[1] += trip.least

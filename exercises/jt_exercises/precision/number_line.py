@@ -28,6 +28,9 @@ STYLE = f".jtline .m{{text-anchor:middle}} .jtline .e{{text-anchor:end}} .jtline
 def number_line(rows: Mapping[str, Any]) -> Picture:
     """Show the absolute values of some arrays on the line of all numbers, times a scale that is picked.
 
+    Args:
+        rows: name -> array, of any shape; a row of the picture for each. Zeros and nan are left out.
+
     Example:
         >>> print(str(number_line({"a": [0.0, 1e-9, 1.0]})).splitlines()[0])
         times 2**0: 50% become 0, 0% lose digits, 50% stay, 0% become inf; 0: a 50%
@@ -50,7 +53,8 @@ def number_line(rows: Mapping[str, Any]) -> Picture:
 def _powers(values: Any) -> np.ndarray[Any, Any]:
     """Of each number that is not 0 the power of two at or below it."""
     sizes = np.abs(np.asarray(values, np.float64)).ravel()
-    return np.frexp(sizes[sizes > 0])[1] - 1
+    sizes = sizes[sizes > 0]
+    return np.where(np.isinf(sizes), 1024, np.frexp(sizes)[1] - 1)  # inf is above all powers of two
 
 
 def _shares(powers: np.ndarray[Any, Any]) -> dict[str, float]:

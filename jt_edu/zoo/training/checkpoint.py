@@ -4,7 +4,8 @@
     optimizer, schedule, scaler    their own states
     random                         the generators of jt_edu, Python and NumPy; the order of examples and what is drawn
                                    for each follow from the seed, the epoch and their numbers, and need no state
-    place                          epoch, updates made in it, sums of their losses; rows of the epochs before, the best
+    place                          epoch, updates made in it, updates of a whole one, the sum of losses, seconds; epochs
+                                   without a better one; rows of the epochs before; updates in the averages
     config                         the settings, as YAML
 
 A checkpoint is a file of `jt.save`: it takes the place of the one before when it is complete, and runs no code when it
@@ -24,14 +25,14 @@ PARTS = ("config", "place", "state_dict", "optimizer", "schedule", "random")
 LAST, BEST = "last.npz", "best.npz"
 
 
-def found(path: Any) -> Path:
+def existing(path: Any) -> Path:
     """A file, if it is there.
 
     Raises:
         ArgumentError: it is not; the message has others that are beside it.
 
     Example:
-        >>> found("runs/none/last.npz")
+        >>> existing("runs/none/last.npz")
         Traceback (most recent call last):
         ArgumentError: a checkpoint is a file; found no file 'runs/none/last.npz'.
     """
@@ -56,7 +57,7 @@ def read(path: Any) -> dict[str, Any]:
         Traceback (most recent call last):
         ArgumentError: a training goes on from a checkpoint of its own; found ...w.npz' without config, place, ...
     """
-    state = files.load(found(path))
+    state = files.load(existing(path))
     missing = [part for part in PARTS if not isinstance(state, dict) or part not in state]
     if missing:
         asked, way = "a training goes on from a checkpoint of its own", "--initial-checkpoint, for weights alone"

@@ -61,8 +61,10 @@ def network(cfg: Any, source: Source) -> nn.Module:
                 **given,
             )  # fmt: skip
         except TypeError as error:
-            found = str(error)
-    raise ArgumentError(f"{name} is made as the settings of MODEL say", found, "0 for what it does not take")
+            refused = error
+    raise ArgumentError(
+        f"{name} is made as the settings of MODEL say", str(refused), "0 for what it does not take"
+    ) from refused
 
 
 def optimizer(cfg: Any, net: nn.Module) -> Optimizer:

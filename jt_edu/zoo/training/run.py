@@ -167,8 +167,8 @@ class Run:
 
     def _go_on(self, saved: dict[str, Any]) -> None:
         """Take over the state of a checkpoint, and tell which settings are others than there."""
-        place, was = saved["place"], checkpoint.settings_of(saved)
-        self._check_own(place, was, saved)
+        reached, was = saved["place"], checkpoint.settings_of(saved)
+        self._check_own(reached, was, saved)
         self.net.load_state_dict(saved["state_dict"])
         settings = [{k: v for k, v in g.items() if k not in ("params", "lr")} for g in self.optimizer.param_groups]
         self.optimizer.load_state_dict(saved["optimizer"])
@@ -181,22 +181,22 @@ class Run:
             self.schedule.step(saved["schedule"]["last_epoch"])
         if self.ema is not None:
             self.ema.load_state_dict({f"module.{k}": v for k, v in saved["state_dict_ema"].items()}, strict=False)
-            self.ema.n_averaged.update(place["averaged"])
+            self.ema.n_averaged.update(reached["averaged"])
         self.step.scaler.load_state_dict(saved["scaler"])
         set_rng_state(saved["random"])
-        vars(self).update({name: place[name] for name in PLACE})
-        self.history.rows = list(place["rows"])
+        vars(self).update({name: reached[name] for name in PLACE})
+        self.history.rows = list(reached["rows"])
         self.folder.say(
             "".join(f"{key} is {now!r} from here on, and was {then!r}\n" for key, (then, now) in others.items())
         )
 
-    def _check_own(self, place: dict[str, Any], was: Any, saved: dict[str, Any]) -> None:
+    def _check_own(self, reached: dict[str, Any], was: Any, saved: dict[str, Any]) -> None:
         """Refuse a checkpoint of another training."""
         asked = f"{self.cfg.MODEL.RESUME} is a checkpoint of this training"
         if was.MODEL.NAME != self.cfg.MODEL.NAME:
             raise ArgumentError(asked, f"a checkpoint of {was.MODEL.NAME} for {self.cfg.MODEL.NAME}")
-        if place["updates"] != self.updates:
-            found = f"epochs of {plural(place['updates'], 'update')} for epochs of {self.updates}"
+        if reached["updates"] != self.updates:
+            found = f"epochs of {plural(reached['updates'], 'update')} for epochs of {self.updates}"
             raise ArgumentError(asked, found, "its own --batch-size and --grad-accum-steps, on the same data")
         for wanted, name in ((self.ema is not None, "state_dict_ema"), (self.step.scaler.is_enabled(), "scaler")):
             if wanted is not bool(saved.get(name)):

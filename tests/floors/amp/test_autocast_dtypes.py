@@ -100,12 +100,12 @@ def test_a_function_answers_in_the_dtype_of_pytorchs(torch, name):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(set(CASES) - {"linalg.matrix_rank"}))
-def test_so_it_does_of_halves(torch, name):
+def test_a_function_of_halves_answers_in_the_dtype_of_pytorchs(torch, name):
     assert _ours(name, CASES[name], 9) == _theirs(torch, name, CASES[name], 9)
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_and_of_a_half_beside_a_float32(torch, name):
+def test_a_function_of_a_half_and_a_float32_answers_in_the_dtype_of_pytorchs(torch, name):
     assert _ours(name, BOTH[name], 1) == _theirs(torch, name, BOTH[name], 1)
 
 

@@ -99,6 +99,9 @@ def test_the_rule_listens_to_its_arguments():
     assert scales == [4, 16, 4, 1, 1]
     with pytest.raises(ArgumentError, match="'window'"):
         one(dynamic_loss_scale=True, dynamic_loss_args={"window": 2})
+    for wrong in (0, -1, "2"):
+        with pytest.raises(jt.ArgumentError, match="growth_factor"):
+            one(dynamic_loss_scale=True, dynamic_loss_args={"scale_factor": wrong})
 
 
 def test_masters_are_clipped_by_their_unscaled_gradients():

@@ -23,7 +23,8 @@ def filled(out, value):
 
 
 @pytest.mark.parametrize(
-    ("blocks", "threads"), [(0, 1), (1, 0), (1.5, 2), ((1, 1, 1, 1), 2), ("2", 2), (1, 2000), (1, (64, 32))]
+    ("blocks", "threads"),
+    [(0, 1), (1, 0), (1.5, 2), ((1, 1, 1, 1), 2), ("2", 2), (1, 2000), (1, (64, 32)), (1, (8, 8, 32))],
 )
 def test_a_launch_that_makes_no_sense_is_refused(blocks, threads):
     with pytest.raises(jt.ArgumentError, match=r"threads|blocks"):
@@ -39,7 +40,7 @@ def test_a_launch_takes_blocks_and_threads(how):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((np.zeros(3),), "takes 2 arguments, out, value"),
+        ((np.zeros(3),), "takes 2 arguments, out, value; found 1 argument"),
         ((np.zeros((4, 4))[:, ::2], 1), "out is an array whose numbers are in one row"),
         ((jt.zeros(3), 1), "a kernel takes arrays and numbers"),
         (([0.0], 1), "a kernel takes arrays and numbers"),
@@ -57,8 +58,10 @@ def test_a_kernel_is_launched_and_not_called():
 
 def test_a_device_function_is_not_launched():
     helper = cuda.jit(lambda x: x, device=True)
-    with pytest.raises(jt.KernelError, match="kernels call it"):
+    with pytest.raises(jt.KernelError, match="kernels call it; found a launch"):
         helper[1, 2](1)
+    with pytest.raises(jt.KernelError, match="kernels call it; found a plain call"):
+        helper(1)
     with pytest.raises(jt.ArgumentError, match="simulate takes a kernel"):
         cuda.simulate(helper, 1, 2, 1)
 
@@ -226,6 +229,26 @@ def test_math_of_a_float32_is_a_float32():
     assert out[0]
 
 
+@pytest.mark.parametrize(("dtype", "trips"), [("float16", 1), ("float32", 1), ("float64", 2)])
+def test_neighbors_in_shared_memory_are_no_conflict_of_banks_however_wide_they_are(dtype, trips):
+    text = f"""
+@cuda.jit
+def kernel(x):
+    tile = cuda.shared.array(32, "{dtype}")
+    t = cuda.threadIdx.x
+    tile[t] = x[t]
+"""
+    run = cuda.simulate(from_text(text), 1, 32, np.zeros(32))
+    assert run.slow == []
+    assert [t.trips for t in run.trips if t.name == "tile"] == [trips]
+
+
+def test_an_array_of_each_thread_makes_no_trips_to_memory():
+    text = "@cuda.jit\ndef kernel(x):\n    mine = cuda.local.array(2, 'float32')\n    mine[0] = x[0]\n"
+    run = cuda.simulate(from_text(text), 1, 32, np.zeros(1))
+    assert {t.name for t in run.trips} == {"x"}
+
+
 def test_an_array_of_a_device_is_read_only_after_it_was_written():
     out = cuda.device_array(4, "float32")
     filled[1, 2](out, 1.0)
@@ -283,6 +306,12 @@ def test_the_same_launch_gives_the_same_findings_each_time():
     text = "@cuda.jit\ndef kernel(x):\n    x[0] = cuda.grid(1)\n"
     first, second = (str(cuda.simulate(from_text(text), 3, 8, np.zeros(1))) for _ in range(2))
     assert first == second and "race" in first
+
+
+def test_a_race_of_all_threads_is_one_finding_that_names_each_of_them_once():
+    text = "@cuda.jit\ndef kernel(x):\n    x[0] = 1\n"
+    (found,) = cuda.simulate(from_text(text), 4, 8, np.zeros(1)).findings
+    assert sorted(found.threads) == [(block, thread) for block in range(4) for thread in range(8)]
 
 
 def test_there_is_no_gpu_and_nothing_says_otherwise():

@@ -25,8 +25,9 @@ SIZES = 128, 100, 64, 1
         "With half = 32, 16, ..., 1: thread t < half does `tile[t] += tile[t + half]`, and then all meet at a barrier.",
         "The barrier stands beside the `if`, not in it: all 64 threads have to come.",
     ),
-    why="""The number of steps grows with the logarithm: 64 numbers take 6, a million 20. If thread 2t added its
-    neighbor instead, threads of one warp would meet in the same banks, and half of each warp would wait.""",
+    why="""The number of steps grows with the logarithm: 64 numbers take 6, a million 20. If thread t added numbers 2t
+    and 2t + 1 instead, each bank would be asked for two numbers at once, and half of each warp would wait. If every
+    second thread added its neighbor, half of each warp would have nothing to do: that is called *divergence*.""",
 )
 def block_sum(answer: Callable[..., Any]) -> str:
     """Compare the sums, and look for races and conflicts."""

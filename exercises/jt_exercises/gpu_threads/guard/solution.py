@@ -3,7 +3,7 @@
 #
 # Write `scaled`: `out[i] = a * x[i] + y[i]` for each i. A launch has whole blocks, so there are more threads than
 # elements, and those beyond the end have nothing to do. Nobody stops them: an index that an array does not have hits
-# whatever lies behind it.
+# whatever lies beyond it.
 
 # %%
 from jt_edu import cuda

@@ -26,8 +26,9 @@ MOST = 1.5  # times the trips that are needed: a row does not begin at a multipl
         "`j, i = cuda.grid(2)`: the first one is the column.",
         "`if i < out.shape[0] and j < out.shape[1]:`",
     ),
-    why="""A trip to memory brings 32 bytes: 8 numbers that are neighbors. Whoever takes only one of them pays for
-    eight. On a real card the kernel with i and j exchanged is several times as slow.""",
+    why="""A trip to memory brings 32 bytes: 8 numbers that are neighbors. A warp that takes only one of them pays for
+    eight. CUDA's documentation calls a trip a *transaction*, and access to neighbors *coalesced*. On a real card the
+    kernel with i and j exchanged is several times as slow.""",
 )
 def neighbours_together(answer: Callable[..., Any]) -> str:
     """Compare, and count the trips."""

@@ -26,7 +26,7 @@ CASES = ((16, 16, 16), (11, 20, 9), (3, 5, 17), (8, 1, 8))  # n, k, m
         "And one after them: nobody may bring the next tile while others still read this one.",
     ),
     why="""Each number of a is read from memory by one thread of a block, and used by 8. With tiles of 32 by 32 it is
-    32, and the product no longer waits for memory.""",
+    used by 32. Then shared memory is what the product waits for, and registers are the next step.""",
 )
 def tiles(answer: Callable[..., Any]) -> str:
     """Compare products whose sizes are multiples of a tile, and others; count what is read of a and of b."""

@@ -20,11 +20,12 @@ FATES = "zero", "number", "inf"
     hints=(
         "The least number is a subnormal whose only digit is the last one: 2**(1 - bias - f).",
         """The largest one has all digits 1: (2 - 2**-f) * 2**bias. The next number would be 2**(bias - f) larger, if
-        there was one, and what is nearer to that one becomes inf.""",
+        there were one, and what is nearer to that one becomes inf.""",
         "abs(x) <= least / 2 is zero, abs(x) >= largest + step / 2 is inf.",
     ),
     why="""A loss scale moves gradients away from zero, and not so far that they become inf. bfloat16 has the range
-    of float32, so it needs no scale; it pays with three digits of the fraction.""",
+    of float32, so it needs no scale; it pays with three binary digits of the
+    fraction.""",
 )
 def fate(answer: Callable[..., Any]) -> str:
     """Ask on both sides of each edge, in four formats."""

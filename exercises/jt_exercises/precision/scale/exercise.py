@@ -12,7 +12,7 @@ from jt_exercises.exercise import exercise
 from jt_exercises.seed import random
 from jt_exercises.verdict import RefusedError, ask, part
 
-LR, NEAR = 0.1, 1e-6
+NEAR = 1e-6
 MAKES = "a clean step", "the last step of a window", "inf", "nan", "-inf in one of many"
 
 

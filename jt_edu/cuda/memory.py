@@ -256,7 +256,7 @@ class Array:
         shown = ", ".join(str(int(p)) for p in places if not isinstance(p, slice))
         size = f"axis {axis} has {self.shape[axis]} elements"
         name = self.memory.name
-        current.run.report("out of bounds", where, f"touches {name}[{shown}], but {size}{from_end}", name)
+        current.run.report("out of bounds", where, lambda: f"touches {name}[{shown}], but {size}{from_end}", name)
 
     def touch(self, address: int, where: Place, how: str) -> None:
         """Note that the thread whose turn it is reads, writes or changes (an atomic) an element."""
@@ -264,8 +264,9 @@ class Array:
         thread = run.now
         run.costs.note(thread, where, memory, address, how)
         if how != "write" and not memory.written[address]:
-            words = f"reads {self.named(address)}, which nobody has written"
-            run.report("unwritten", where, words, memory.name)
+            run.report(
+                "unwritten", where, lambda: f"reads {self.named(address)}, which nobody has written", memory.name
+            )
         if how != "read":
             memory.written[address] = True
         if memory.space == "local":
@@ -275,11 +276,15 @@ class Array:
         if how == "atomic":
             thread.passes_on(history)
         if against is not None:
-            verb, (way, other, place) = {"read": "reads", "write": "writes", "atomic": "changes"}[how], against
-            done = "wrote" if way == "written" else "read"
-            which = f"which {run.told([other])} {done} in line {place.line} (`{place.text}`)"
-            words = f"{verb} {self.named(address)}, {which}, with no barrier between"
-            run.report("race", where, words, memory.name, (other,), place.line)
+            _, other, place = against
+            run.report("race", where, lambda: self._raced(address, how, against), memory.name, (other,), place.line)
+
+    def _raced(self, address: int, how: str, against: tuple[str, Thread, Place]) -> str:
+        """What the thread whose turn it is does, and what it is not ordered with."""
+        verb, (way, other, place) = {"read": "reads", "write": "writes", "atomic": "changes"}[how], against
+        done = "wrote" if way == "written" else "read"
+        which = f"which {current.run.told([other])} {done} in line {place.line} (`{place.text}`)"
+        return f"{verb} {self.named(address)}, {which}, with no barrier between"
 
     def named(self, address: int) -> str:
         """An element as the kernel would write it."""

@@ -9,7 +9,7 @@ run.trips           what each warp touches together, and in how many trips to me
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -100,8 +100,8 @@ class Run:
         return f"({', '.join(map(str, at[: 2 + (z > 1)]))})"
 
     def report(
-        self, kind: str, place: Place, words: str, array: str = "", others: Iterable[Thread] = (), other: int = 0,
-        at: Iterable[Thread] = (),
+        self, kind: str, place: Place, words: str | Callable[[], str], array: str = "", others: Iterable[Thread] = (),
+        other: int = 0, at: Iterable[Thread] = (),
     ) -> None:  # fmt: skip
         """Keep a finding. Of those of one kind at one line the first is told, with all threads that did the same."""
         who = list(at) or [self.now]
@@ -109,7 +109,7 @@ class Run:
         if key not in self._found:
             if len(self._found) >= KINDS:
                 raise Ended(place)
-            sentence = f"{self.told(who)} {words}"
+            sentence = f"{self.told(who)} {words if isinstance(words, str) else words()}"
             self._found[key] = Finding(kind, place.function, place.line, place.text, (), sentence, array, other)
         self._threads.setdefault(key, {}).update(dict.fromkeys(t.in_grid for t in (*who, *others)))
 

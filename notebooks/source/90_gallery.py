@@ -9,6 +9,9 @@
 # Three things hold for all of them. The button **Table** (key `t`) shows the same as a table; **?** lists the
 # keys. Click into a view first, then its keys work; your notebook does not hear them. And
 # `view.save("page.html")` writes one file that does the same without Jupyter, kernel or network.
+#
+# Three are shown elsewhere: messages of ranks in [13](13_many_ranks.ipynb), the threads of a GPU in
+# [08](08_gpu_threads.ipynb), and a command line as a form in [17](17_experiments.ipynb).
 
 # %%
 import tempfile

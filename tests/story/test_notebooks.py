@@ -165,10 +165,17 @@ def test_many_ranks_shows_what_its_words_say(finished):
     assert len(shown(notebook, VIEW)) == 3
 
 
+ELSEWHERE = {"ranks": "13_many_ranks", "gpu_grid": "08_gpu_threads", "form": "17_experiments"}  # what stands where
+SHOWN_BY = {"form": ".to_widgets()"}
+
+
 def test_the_gallery_shows_every_view(finished):
     notebook = finished("90_gallery")
 
     used = set(re.findall(r"\bsee\.(\w+)\(", "\n".join(cell.source for cell in notebook.cells)))
     views = {name for name in jt_widgets.__all__ if name[0].islower()}
-    assert used | {"ranks"} == views  # what ranks said to each other is shown in 13_many_ranks
+    for name, where in ELSEWHERE.items():
+        source = (FOLDER / "source" / f"{where}.py").read_text(encoding="utf-8")
+        assert f"see.{name}(" in source or SHOWN_BY.get(name, "%%" + name) in source
+    assert used | ELSEWHERE.keys() == views
     assert len(shown(notebook, VIEW)) == len(used)

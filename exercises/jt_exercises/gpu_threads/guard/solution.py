@@ -1,9 +1,9 @@
 # %% [markdown]
 # ## 2. Exercise 08.1: a guard
 #
-# Write `scaled`: `out[i] = a * x[i] + y[i]` for each i. A launch has whole blocks, so there are more threads than
-# elements, and those beyond the end have nothing to do. Nobody stops them: an index that an array does not have hits
-# whatever lies beyond it.
+# Write `scaled`: each element of `out` is a times that of x, plus that of y. A launch has whole blocks, so there are
+# more threads than elements, and those beyond the end have nothing to do. Nobody stops them: an index that an array
+# does not have hits whatever lies beyond it.
 
 # %%
 from jt_edu import cuda

@@ -4,8 +4,8 @@
 # Now in two dimensions. `cuda.grid(2)` gives two numbers. The first one counts along x, and a warp is 32 threads in a
 # row along x. Rows of a matrix lie one after the other in memory, and the numbers of a row are neighbors.
 #
-# Write `added`: `out[i, j] = a[i, j] + b[i, j]` for each i and j. The threads of a warp should touch neighbors, so that
-# they share their trips to memory. Do not forget the guard, in both directions.
+# Write `added`: each element of `out` is the sum of those of a and of b. The threads of a warp should touch neighbors,
+# so that they share their trips to memory. Do not forget the guard, in both directions.
 
 # %%
 from jt_edu import cuda

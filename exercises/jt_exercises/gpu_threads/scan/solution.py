@@ -19,9 +19,9 @@ from jt_exercises import YourTurn, check, hint, solution
 def scanned(x, out, totals):
     tile = cuda.shared.array(32, "float32")
     t, i = cuda.threadIdx.x, cuda.grid(1)
+    # BEGIN SOLUTION fill the tile, add what stands 1, 2, 4, ... places before; then write `out`, and the total
     tile[t] = x[i] if i < x.size else 0
     cuda.syncthreads()
-    # BEGIN SOLUTION add what stands 1, 2, 4, ... places before; then write `out`, and the total of the block
     for by in (1, 2, 4, 8, 16):
         before = tile[t - by] if t >= by else 0
         cuda.syncthreads()

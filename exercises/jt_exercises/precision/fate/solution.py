@@ -3,7 +3,7 @@
 #
 # A dtype with e bits of *exponent* and f bits of *fraction* holds the numbers
 #
-# - `± 1.bbb… · 2**p`, with f binary digits b, for each whole p from 1 - bias to bias, where bias = 2**(e-1) - 1,
+# - `± 1.bbb… · 2**p`, with f binary digits b, for each whole p from 1 - bias to bias, where bias = `2**(e-1) - 1`,
 # - and below them `± 0.bbb… · 2**(1 - bias)`, which reach down to 0 in equal steps. These are called *subnormal*.
 #
 # float16 has e = 5 and f = 10, bfloat16 has e = 8 and f = 7, float32 has e = 8 and f = 23. A number between two of them

@@ -5,7 +5,7 @@
 # `new - total` is what has really been added:
 #
 # - `small` is the next value, minus what was added too much so far, `lost`;
-# - `new = total + small` is rounded;
+# - `new` is the sum of `total` and `small`, and it is rounded;
 # - `(new - total) - small` is what that rounding has added too much. It is the next `lost`.
 #
 # Write it. The values are numbers of float16, and what you add and subtract stays float16.

@@ -12,7 +12,6 @@ Questions come on standard input, answers go to standard output. A learner's own
 
 from __future__ import annotations
 
-import linecache
 import os
 import resource
 import shutil
@@ -21,6 +20,7 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
+from jt_edu.base.source_text import remember
 from jt_exercises.process import COPY, end_with_parent, limit, receive, send, serve
 from jt_exercises.wire import pack, unpack
 from jt_exercises.worker import raised
@@ -73,16 +73,13 @@ def _run(text: str, reads: int, writes: int) -> None:
     def take(text: str, names: list[str]) -> None:
         """Run a learner's statements: they see the names of the course, and it sees their answers."""
         theirs.append({**space})
-        name = f"your answer {len(theirs)}"
-        linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-        exec(compile(text, name, "exec"), theirs[-1])  # noqa: S102 - that is what it is for
+        exec(compile(text, remember(text, f"your answer {len(theirs)}"), "exec"), theirs[-1])  # noqa: S102 - that is what it is for
         space.update({name: theirs[-1][name] for name in names if name in theirs[-1]})
 
     space["take"] = take
     objects, reply = list[object](), {"value": True}
     try:
-        linecache.cache["the notebook"] = len(text), None, text.splitlines(keepends=True), "the notebook"
-        exec(compile(text, "the notebook", "exec"), space)  # noqa: S102
+        exec(compile(text, remember(text, "the notebook"), "exec"), space)  # noqa: S102
         for own in theirs:
             own.update({name: value for name, value in space.items() if name not in own})  # what came later
         objects = [*space["answers"]]

@@ -13,7 +13,6 @@ Nothing here knows numba, or how to compile.
 from __future__ import annotations
 
 import hashlib
-import linecache
 import os
 import stat
 import tempfile
@@ -21,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from jt_edu.backends.cache_dir import find, is_ours, log, say_once
+from jt_edu.base.source_text import remember
 from jt_edu.codegen.emit_python import Source
 
 _MARK = b"jt_edu kernel 1\n"
@@ -42,9 +42,7 @@ class Store:
                 log.warning("%s held another text: written again", path)
             if old == text or _write(path, text) or _read(path) == text:
                 return str(path), path
-        name = f"<jt_edu k_{source.key}.py>"
-        linecache.cache[name] = (len(source.text), None, source.text.splitlines(keepends=True), name)
-        return name, None
+        return remember(source.text, f"<jt_edu k_{source.key}.py>"), None
 
     def load(self, key: str) -> bytes | None:
         """What `save` was given, or None: nothing there, or not what was written."""

@@ -23,7 +23,6 @@ Nothing here knows statistics.
 from __future__ import annotations
 
 import ast
-import linecache
 from collections.abc import Callable
 from itertools import count, repeat
 from textwrap import dedent
@@ -33,6 +32,7 @@ from typing import Any
 from jt_edu.base.context import current
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.own import own
+from jt_edu.base.source_text import remember
 from jt_edu.nn.module import Module
 from jt_edu.optim.base import Optimizer
 from jt_edu.runtime.execute import run
@@ -155,9 +155,7 @@ def _looped(text: str) -> tuple[CodeType, tuple[str, ...], tuple[str, ...]]:
 
 def _compiled(tree: ast.Module, text: str, what: str) -> CodeType:
     """Code whose errors show the lines of the text."""
-    file = f"<{what} {next(_numbers)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    return compile(tree, file, "exec")
+    return compile(tree, remember(text, f"<{what} {next(_numbers)}>"), "exec")
 
 
 def _vars_of(value: Any) -> list[Var]:

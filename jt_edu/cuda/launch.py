@@ -40,7 +40,7 @@ def _go(run: Run, arguments: tuple[Any, ...]) -> Run:
             for number, index in enumerate(_places(grid)):
                 _in_time(run, number)
                 here = Block(number, index)
-                warps = [Warp(w) for w in range(-(-block.x * block.y * block.z // WARPSIZE))]
+                warps = [Warp(w) for w in range(-(-block.size // WARPSIZE))]
                 threads = [Thread(run, here, warps[k // WARPSIZE], k, place) for k, place in enumerate(_places(block))]
                 run_block(threads, lambda thread: run.program.run(thread, *given), run)
     except Ended:
@@ -53,8 +53,8 @@ def _go(run: Run, arguments: tuple[Any, ...]) -> Run:
 def _in_time(run: Run, done: int) -> None:
     if time.monotonic() > run.until:
         asked = f"the interpreter gives a launch {SECONDS:g} seconds"
-        grid = run.grid.x * run.grid.y * run.grid.z
-        raise KernelError(asked, f"{done:,} of {grid:,} blocks in them\n{run}", "fewer blocks, or smaller arrays")
+        found = f"{done:,} of {run.grid.size:,} blocks in them\n{run}"
+        raise KernelError(asked, found, "fewer blocks, or smaller arrays")
 
 
 def _places(extent: Dim3) -> Iterator[Dim3]:
@@ -154,13 +154,15 @@ class Kernel:
         return KernelError(asked, found, way)
 
     def __getitem__(self, how: Any) -> Callable[..., None]:
-        """Launch it: `kernel[blocks, threads]`; as in numba also a stream (ignored), and bytes of shared memory."""
+        """Launch it: `kernel[blocks, threads]`; as in numba also a stream, 0, and bytes of shared memory."""
         if self.device:
             raise self._misused("a launch")
         where = how if isinstance(how, tuple) else (how,)
         if not 2 <= len(where) <= 4:
             raise ArgumentError(f"{self.__name__}[blocks, threads] takes two sizes", f"{how}", "kernel[4, 32]")
-        grid, block, shared = where[0], where[1], where[3] if len(where) > 3 else 0
+        grid, block, stream, shared = (*where, 0, 0)[:4]
+        if stream is not None and (not isinstance(stream, int) or stream):
+            raise ArgumentError("a launch here has the stream 0", f"{stream!r:.40}", "0: it has ended when it returns")
 
         def launch(*arguments: Any) -> None:
             """Run it; KernelError, if something is wrong with it."""
@@ -248,7 +250,7 @@ def _size(what: str, size: Any) -> Dim3:
 
 def _block(size: Any) -> Dim3:
     found = _size("threads", size)
-    if found.x * found.y * found.z > THREADS:
+    if found.size > THREADS:
         raise ArgumentError(f"a block has at most {THREADS} threads", f"{size}", "more blocks of fewer threads")
     if found.z > DEEP:
         raise ArgumentError(f"a block has at most {DEEP} threads along z", f"{size}", "more of them along x")

@@ -33,6 +33,11 @@ class Dim3:
     y: int = 1
     z: int = 1
 
+    @property
+    def size(self) -> int:
+        """How many there are in all."""
+        return self.x * self.y * self.z
+
 
 @dataclass(eq=False)
 class Block:
@@ -149,11 +154,8 @@ class Thread:
 
 def _as(found: Any, *given: Any) -> Any:
     """A number as exact as those that it is made of."""
-    return (
-        np.float32(found)
-        if any(isinstance(g, np.float32) for g in given) and not any(isinstance(g, np.float64) for g in given)
-        else found
-    )
+    kinds = {type(g) for g in given}
+    return np.float32(found) if np.float32 in kinds and np.float64 not in kinds else found
 
 
 def _axes(name: str, axes: Any) -> int:

@@ -14,7 +14,6 @@ whatever is wrong with one is an error that names the line and the threads.
 
 from __future__ import annotations
 
-import linecache
 import math
 import re
 import textwrap
@@ -26,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu import cuda
 from jt_edu.base.errors import ArgumentError, JtError, KernelError
+from jt_edu.base.source_text import remember
 from jt_edu.ops.code_text import Array, jittor_words
 from jt_edu.ops.py_function import numpy_code
 from jt_edu.variable.var import as_var
@@ -47,8 +46,9 @@ class Launches:
         if "dout" in given:
             arrays |= {"pout": given["f_outputs"][0], "dout": given["dout"]}
         arrays |= {"out" if len(outs) == 1 else f"out{k}": x for k, x in enumerate(outs)}
-        name = f"<cuda_src {hash(self.text)}>"
-        linecache.cache[name] = len(self.text), None, self.text.splitlines(keepends=True), name  # it is read again
+        from jt_edu import cuda  # noqa: PLC0415 - for who writes kernels alone: it takes a while to load
+
+        name = remember(self.text, f"<cuda_src {hash(self.text)}>")  # it is read again
         space = {"cuda": cuda, "np": np, "math": math, "data": dict(self.data), **arrays}
         try:
             exec(compile(self.text, name, "exec"), space)  # noqa: S102 - the learner's own text

@@ -7,13 +7,12 @@ import pytest
 
 import jt_widgets as see
 from jt_edu import cuda
-from jt_exercises.author.masters import masters
 from jt_exercises.author.validate import one_verdict
 from jt_exercises.grade.batch import outcome
 from jt_exercises.grade.sandbox import Contained, Places, best
+from tests.exercises.forms import MASTERS, tells, verdict_of
 from tests.story.test_course_answers import run, untouched
 
-MASTERS = masters()
 ALSO = [  # of which exercise, and what is written instead of what; no less right
     ("08.1", "    i = cuda.grid(1)\n    if i < x.size:", "    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):"),
     ("08.2", "j, i = cuda.grid(2)", "j = cuda.blockIdx.x * 32 + cuda.threadIdx.x\n    i = cuda.grid(2)[1]"),
@@ -29,9 +28,7 @@ ALSO = [  # of which exercise, and what is written instead of what; no less righ
 
 @pytest.mark.parametrize(("number", "part", "instead"), ALSO)
 def test_a_right_answer_in_another_form_passes(number, part, instead):
-    assert MASTERS[number].solved.count(part) == 1
-
-    found = one_verdict(number, MASTERS[number].solved.replace(part, instead))
+    found = verdict_of(number, part, instead)
 
     assert found.passed, found
 
@@ -47,11 +44,7 @@ MISTAKES = [  # of which exercise, what is written instead of what, and what is 
 
 @pytest.mark.parametrize(("number", "part", "instead", "words"), MISTAKES)
 def test_a_mistake_is_told_in_words(number, part, instead, words):
-    assert MASTERS[number].solved.count(part) == 1
-
-    found = one_verdict(number, MASTERS[number].solved.replace(part, instead))
-
-    assert found.passed is False and words in found.words, found
+    tells(number, part, instead, words)
 
 
 @cuda.jit

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from jt_exercises import precision
-from jt_exercises.author.masters import masters
-from jt_exercises.author.validate import one_verdict
 from jt_exercises.precision.probes import Half
+from tests.exercises.forms import MASTERS, tells, verdict_of
 from tests.story.test_course_answers import run, untouched
 
-MASTERS = masters()
 PAIRWISE = """if len(values) > 2:
         return kahan(values[::2]) + kahan(values[1::2])
     return sum(values)
@@ -27,9 +25,7 @@ ALSO = [  # of which exercise, and what is written instead of what; no less righ
 
 @pytest.mark.parametrize(("number", "part", "instead"), ALSO)
 def test_a_right_answer_in_another_form_passes(number, part, instead):
-    assert MASTERS[number].solved.count(part) == 1
-
-    found = one_verdict(number, MASTERS[number].solved.replace(part, instead))
+    found = verdict_of(number, part, instead)
 
     assert found.passed, found
 
@@ -46,11 +42,7 @@ MISTAKES = [  # of which exercise, what is written instead of what, and what is 
 
 @pytest.mark.parametrize(("number", "part", "instead", "words"), MISTAKES)
 def test_a_mistake_is_told_in_words(number, part, instead, words):
-    assert MASTERS[number].solved.count(part) == 1
-
-    found = one_verdict(number, MASTERS[number].solved.replace(part, instead))
-
-    assert found.passed is False and words in found.words, found
+    tells(number, part, instead, words)
 
 
 def test_a_half_computes_as_float16_and_lets_nobody_out():

@@ -104,6 +104,7 @@ LATE_IMPORTS = {
     ("jt_widgets.machine", "jt_edu.lens.assembly"),
     ("lens.kernel_edit", "lens.sandbox"),
     ("backends.numba_cuda", "numba"),
+    ("ops.code_cuda", "cuda"),  # kernels of a GPU, for who writes some
     ("config.argument_parser", "jt_widgets"),  # a form, where there is a notebook
     ("data.image", "PIL"),
     ("models.published", "http"),  # what a download needs takes 0.08 s to load

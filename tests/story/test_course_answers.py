@@ -4,7 +4,6 @@ import ast
 import asyncio
 import contextlib
 import io
-import linecache
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.backends import thread_pool
+from jt_edu.base.source_text import remember
 from jt_exercises import exercise
 from jt_exercises.author.masters import expanded
 from tests.house.test_notebooks import FOLDER, build
@@ -37,8 +37,7 @@ def run(name, answers, solved=False, last=None):
     with contextlib.redirect_stdout(said):
         for number, (kind, body) in enumerate(build.cells(text), 1):
             if kind == "code" and not body.startswith("%%"):
-                here = f"cell {number} of {name}"
-                linecache.cache[here] = len(body), None, body.splitlines(keepends=True), here  # a kernel's text is read
+                here = remember(body, f"cell {number} of {name}")  # a kernel's text is read
                 code = compile(body, here, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
                 if (awaiting := eval(code, space)) is not None:  # noqa: S307 - cells of our own
                     with ThreadPoolExecutor(1) as beside:  # a browser's test has left a loop that runs in this thread

@@ -64,8 +64,8 @@ def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
     in_a_row = what.block.x if what.block.y > 1 else min(what.block.x, 32)
     words = [row for f in here[:3] for row in textwrap.wrap(f"{f.kind}: {f.words}", 104)]
     html = block_picture(text, stops[:MOST_STOPS], in_a_row, threads, own, meters, words)
-    size = what.grid.x * what.grid.y * what.grid.z
-    told = [f"{what.program.name}, block {number} of {size}, {plural(len(stops[0].lines), 'thread')}: {_found(here)}"]
+    head = f"{what.program.name}, block {number} of {what.grid.size}, {plural(len(stops[0].lines), 'thread')}"
+    told = [f"{head}: {_found(here)}"]
     told += [f"{stop.name}: {_lines(stop)}" for stop in stops]
     told.append("trips to memory: " + "; ".join(f"{m.name}: {m.trips} for {m.least}" for m in meters))
     return Picture(html, "\n".join(told))

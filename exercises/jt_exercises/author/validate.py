@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 import traceback
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.source_text import remember
 from jt_exercises.author.masters import GAP, Master
 from jt_exercises.author.mutants import mutants
 from jt_exercises.exercise import find
@@ -56,8 +56,7 @@ def _run(number: str, text: str, check: Callable[..., None]) -> None:
     """Run a learner's cells; they hand their answers to `check`."""
     own = re.sub(r"^from jt_exercises import .*\n", "", text, flags=re.MULTILINE)
     space = {"__name__": "answers", "check": check, "solved": lambda *_: False, "YourTurn": YourTurn}
-    name = f"the answers to {number}"
-    linecache.cache[name] = len(own), None, own.splitlines(keepends=True), name  # a kernel's text is read
+    name = remember(own, f"the answers to {number}")  # a kernel's text is read
     exec(compile(own, name, "exec"), space)  # noqa: S102 - a master is Python of ours
 
 

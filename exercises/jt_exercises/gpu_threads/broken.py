@@ -5,10 +5,10 @@ kernel(BROKEN["rolled"])      can be launched
 
 from __future__ import annotations
 
-import linecache
 from typing import Any
 
 from jt_edu import cuda
+from jt_edu.base.source_text import remember
 from jt_edu.cuda.launch import Kernel
 
 ROLLED = """\
@@ -59,7 +59,6 @@ def kernel(text: str) -> Any:
         >>> kernel(BROKEN["rolled"])
         <kernel rolled>
     """
-    name, space = f"<kernel {hash(text)}>", {"cuda": cuda}
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name  # the interpreter reads it
+    name, space = remember(text, f"<kernel {hash(text)}>"), {"cuda": cuda}  # the interpreter reads it
     exec(compile(text, name, "exec"), space)  # noqa: S102 - a text of ours
     return next(value for value in space.values() if isinstance(value, Kernel))

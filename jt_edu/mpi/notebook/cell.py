@@ -11,7 +11,6 @@ Nothing here knows Jupyter: jt_widgets draws the same in columns.
 from __future__ import annotations
 
 import ast
-import linecache
 import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from types import CodeType
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError, RankError
+from jt_edu.base.source_text import remember
 from jt_edu.base.tracebacks import is_cell, is_learners
 from jt_edu.mpi.base.errors import DeadlockError, MismatchError, RankStopped
 from jt_edu.mpi.communicator.groups import Communicator
@@ -59,9 +59,7 @@ class Cell:
         for number, line in enumerate(text.splitlines(), 1):
             if line.startswith(("%", "!")):
                 raise ArgumentError("ranks run Python", f"line {number}: {line}", "that line in a cell of its own")
-        lines = text.splitlines(keepends=True)
-        linecache.cache[file] = (len(text), None, lines, file)
-        tree, last = ast.parse(text, file), None
+        tree, last = ast.parse(text, remember(text, file)), None
         if tree.body and isinstance(tree.body[-1], ast.Expr) and not _is_muted(text):
             last = compile(ast.Expression(tree.body.pop().value), file, "eval")  # type: ignore[attr-defined]
         return cls(text, file, compile(tree, file, "exec"), last)

@@ -7,13 +7,13 @@ threads that have to be named.
 
 from __future__ import annotations
 
-import linecache
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from jt_edu import cuda
+from jt_edu.base.source_text import remember
 from jt_edu.cuda.launch import Kernel
 
 
@@ -37,8 +37,7 @@ class Case:
 
 def made(text: str, name: str) -> Any:
     """The last function of a text, which can be read again."""
-    filename = f"<kernel {name}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    filename = remember(text, f"<kernel {name}>")
     space: dict[str, Any] = {"cuda": cuda, "np": np}
     exec(compile(text, filename, "exec"), space)  # noqa: S102 - the texts below
     return [value for value in space.values() if isinstance(value, Kernel)][-1]

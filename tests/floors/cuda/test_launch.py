@@ -325,3 +325,10 @@ def test_a_wrapped_function_keeps_its_name_and_its_words():
         """Does nothing."""
 
     assert (kernel.__name__, kernel.__doc__, repr(kernel)) == ("kernel", "Does nothing.", "<kernel kernel>")
+
+
+@pytest.mark.parametrize("stream", [1, "s", object()])
+def test_a_stream_that_is_not_there_is_refused(stream):
+    filled[1, 4, 0](np.zeros(3), 1)
+    with pytest.raises(jt.ArgumentError, match="has the stream 0"):
+        filled[1, 4, stream](np.zeros(3), 1)

@@ -72,6 +72,7 @@ class Backend(Protocol):
 
 
 _OURS = {
+    "cudasim": "jt_edu.cuda.backend:CudaSim",
     "numba": "jt_edu.backends.numba_cpu:NumbaBackend",
     "python": "jt_edu.backends:PythonBackend",
 }

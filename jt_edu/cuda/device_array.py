@@ -37,6 +37,12 @@ class DeviceArray:
     def __repr__(self) -> str:
         return f"<array of a device, {self.dtype} {self.shape}>"
 
+    def reshape(self, *shape: Any) -> DeviceArray:
+        """The same numbers under another shape."""
+        made = DeviceArray(self.values.reshape(*shape), written=True)
+        made.written = self.written
+        return made
+
     def copy_to_host(self, array: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]:
         """The numbers, in a new array or in `array`."""
         if array is None:

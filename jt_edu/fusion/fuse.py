@@ -35,6 +35,8 @@ from jt_edu.ir.meta_ops import CONSTANT, Code, Counter, Elementwise, Reindex, Re
 from jt_edu.ir.node import Node, age
 from jt_edu.ir.scalar_ops import MULTIPLY
 
+Algorithms = tuple[str, ...]
+ALGORITHMS = "product", "convolution"  # what is recognized, and not computed by loops
 FULL = 64, 64, 128  # operators inlined into one value; arrays in one kernel; operators in one kernel
 FEW, SHORT = (16, 20, 32), 1024  # the same, for loops shorter than this: compiling takes longer than they ever run
 PRODUCTS = 4  # of one matrix in one kernel
@@ -57,7 +59,9 @@ class Fused:
 class Fuser:
     """One run of the fuser over the pending nodes `order` (inputs first), of which `wanted` must be stored."""
 
-    def __init__(self, order: list[Node], wanted: set[Node], enabled: bool = True, algorithms: bool = True) -> None:
+    def __init__(
+        self, order: list[Node], wanted: set[Node], enabled: bool = True, algorithms: Algorithms = ALGORITHMS
+    ) -> None:
         self.order, self.enabled, self.algorithms = order, enabled, algorithms
         self.why: dict[Node, tuple[str, str]] = dict.fromkeys(wanted, ("wanted", "it was asked for, or is still held"))
         self.readers: dict[Node, list[Node]] = {n: [] for n in order}
@@ -120,7 +124,8 @@ class Fuser:
 
     def _contraction(self, node: Node) -> Product | Convolution | None:
         """What an algorithm of its own computes."""
-        return matrix_product(node) or (behind_views(convolution(node), self.why) if self.algorithms else None)
+        found = matrix_product(node) if "product" in self.algorithms else None
+        return found or (behind_views(convolution(node), self.why) if "convolution" in self.algorithms else None)
 
     def _store_repeated(self) -> None:
         """Walk towards the outputs, counting how much work is inlined into each node."""

@@ -18,10 +18,10 @@ from weakref import WeakValueDictionary
 from jt_edu.backends import Backend, Program
 from jt_edu.base.trace import Decision
 from jt_edu.codegen.emit_python import Argument, Parameter, Printer, Source, Text
-from jt_edu.codegen.loop_ir import choose_span, collapse, cut
+from jt_edu.codegen.loop_ir import Nest, choose_span, collapse, cut
 from jt_edu.codegen.lowering import Builder
 from jt_edu.codegen.prefetch import FEW, reach
-from jt_edu.fusion.fuse import Fused, Fuser
+from jt_edu.fusion.fuse import ALGORITHMS, Algorithms, Fused, Fuser
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.index_check import Limits, limits
 from jt_edu.ir.meta_ops import CONSTANT, Code, HostCall, Op, Reindex, ReindexReduce
@@ -29,6 +29,7 @@ from jt_edu.ir.node import Node, Shape
 from jt_edu.runtime.conv_step import Own, compile_around, compile_convolution, convolution_text
 from jt_edu.runtime.matmul_step import multiplied
 
+Loops = Callable[[Kernel, Fused], tuple[Nest, Text]]
 FLOPS_AT_ONCE = 16  # of BLAS, for each weighted operation of a loop
 ROW = 1 << 14  # cells of a scratch row that is worked on at once
 
@@ -104,7 +105,7 @@ class Plan:
     peak: int  # bytes that the run holds at most
     tracked: bool  # something in it takes part in gradients
     fused: bool  # fusion was on
-    algorithms: bool = True  # and so were algorithms for convolutions
+    algorithms: Algorithms = ALGORITHMS  # that were on
     shapes: dict[int, Shape] = field(default_factory=dict)
     dtypes: dict[int, Any] = field(default_factory=dict)
     hosts: dict[int, Op] = field(default_factory=dict)
@@ -123,16 +124,25 @@ shown: Callable[[list[Step]], Iterable[Step]] = (
 edits: dict[str, Callable[[Plan, Step], None]] = {}  # key of a source -> puts a learner's text in its place
 
 
-def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool, algorithms: bool = True) -> Plan:
+def cpu_loops(kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
+    """The loops of a kernel, and their text for a CPU."""
+    nest = cut(choose_span(collapse(Builder(kernel, fused.stored).build())))
+    nest = reach(nest) if fused.lookups or nest.work >= FEW else nest
+    return nest, Printer(nest).print()
+
+
+def make_plan(
+    order: Sequence[Node], wanted: set[Node], enabled: bool, algorithms: Algorithms = ALGORITHMS, loops: Loops = cpu_loops
+) -> Plan:  # fmt: skip
     """The plan for the nodes `order` (inputs first; leaves have data already), storing `wanted`.
 
-    `enabled`: values share kernels. `algorithms`: convolutions are computed by an algorithm of their own.
+    `enabled`: values share kernels. `algorithms`: what is not computed by loops. `loops`: writes a kernel of those.
     """
     slot = {node: k for k, node in enumerate(order)}
     pending = [n for n in order if n.data is None]
     fused = Fuser(pending, wanted, enabled, algorithms).run()
     aliases = {slot[n]: slot[root] for n, root in fused.aliases.items()}
-    steps = [_step(kernel, fused, slot) for kernel in fused.kernels]
+    steps = [_step(kernel, fused, slot, loops) for kernel in fused.kernels]
     if fused.lookups:
         _add_checks(steps, fused, slot)
     keep = tuple(slot[n] for n in order if n in wanted)
@@ -148,7 +158,7 @@ def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool, algorithm
     return plan
 
 
-def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
+def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int], loops: Loops) -> Step:
     if kernel.kind == "host":
         return _host_step(kernel.anchors[0].node, slot)
     if kernel.kind == "code":
@@ -160,16 +170,14 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
         return _convolution_step(kernel, fused, slot)
     if kernel.kind == "product":
         return _product_step(kernel, slot)
-    nest = cut(choose_span(collapse(Builder(kernel, fused.stored).build())))
-    nest = reach(nest) if fused.lookups or nest.work >= FEW else nest
-    text, work = Printer(nest).print(), nest.work
+    nest, text = loops(kernel, fused)
     span = 1 if nest.span is None else nest.extents[nest.span]
     blocks = any("acc" in p.name for p in text.source.parameters) and " - lo)]" in text.source.text
     loaded = {a.node for a in text.arguments if a.kind == "in"} - {a.node for a in text.arguments if a.kind == "out"}
     nodes = sorted({n for _, n in text.lines if n.data is None and n not in loaded}, key=slot.__getitem__)
     counted = [n.inputs[0] if isinstance(n.op, ReindexReduce) else n for n in nodes if n.inputs and n.op.kind != "code"]
     flops = sum(math.prod(n.shape) for n in counted)
-    return _kernel_step(kernel, text, nodes, slot, (span, work, blocks, flops), _name(nodes))
+    return _kernel_step(kernel, text, nodes, slot, (span, nest.work, blocks, flops), _name(nodes))
 
 
 def _kernel_step(

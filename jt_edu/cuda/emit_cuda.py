@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jt_edu.codegen.emit_python import NAMES, Argument, Printer, Source, Text
-from jt_edu.codegen.loop_ir import Access, Block, Loop, Nest, Store, Update, Value, choose_span, collapse
+from jt_edu.codegen.loop_ir import Access, Block, Loop, Nest, Store, Update, Value, choose_span, collapse, everything
 from jt_edu.codegen.lowering import Builder
 from jt_edu.cuda.schedule import Launch, Touch, is_atomic, launches, rows_first, touches
 from jt_edu.fusion.fuse import Fused
@@ -41,7 +41,7 @@ class CudaPrinter(Printer):
         self.launch = Launch("once", nest.top)
         self.rooms: dict[Node, str] = {}  # sums that are kept in memory -> the name of a flat array
         self.views: dict[tuple[Node, tuple[int, ...]], str] = {}
-        self.put_together: set[Access] = set()  # registers that the threads of a block add up
+        self.apart: set[Update] = set()  # registers in which each thread of a block has a part
         self.own = False  # each thread (or block) has its own room for sums
         self.helpers: set[str] = set()
 
@@ -85,7 +85,7 @@ class CudaPrinter(Printer):
 
     def _kernel(self, launch: Launch) -> str:
         """The body of a kernel; how many blocks of how many threads do it."""
-        self.launch, self.names, self.put_together = launch, {}, set()
+        self.launch, self.names = launch, {}
         if launch.kind == "once":
             self._write(1, "if cuda.grid(1) == 0:")
             self._block(launch.block, 2)
@@ -123,7 +123,7 @@ class CudaPrinter(Printer):
         before: list[Touch] = []  # since the last barrier
         for item in block.items:
             now = touches(item, self.launch.shared, self.nest)
-            if isinstance(item, Value) and item.kind == "final" and item.register is not None:
+            if isinstance(item, Value) and item.kind == "final" and item.register in self.apart:
                 self._put_together(item.register, depth)
                 before = []
             if any(a.is_unordered(b) for a in before for b in now):
@@ -148,7 +148,7 @@ class CudaPrinter(Printer):
         helper = f"block_{TOGETHER[id(update.reducer)]}"
         self.helpers.add(helper)
         room = self._new("room")
-        self._write(depth, f"{room} = cuda.shared.array(32, {dtype.compute})", update.node)
+        self._write(depth, f"{room} = cuda.shared.array(32, \"{dtype.compute}\")", update.node)
         self._write(depth, f"{name} = {helper}({name}, {room})", update.node)
 
     def _loop(self, loop: Loop, depth: int) -> None:
@@ -156,7 +156,10 @@ class CudaPrinter(Printer):
         if loop.axis in self.launch.axes:
             self._block(loop.body, depth)
             return
-        span = f"thread, {last}, threads" if loop.axis in self.launch.shared else last
+        span = last
+        if loop.axis in self.launch.shared:
+            span = f"thread, {last}, threads"
+            self.apart.update(i for i in everything(loop.body) if isinstance(i, Update))
         self._write(depth, f"for {name} in range({span}):")
         self._block(loop.body, depth + 1)
 

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jt_edu.codegen.emit_python import NAMES, Argument, Printer, Source, Text
+from jt_edu.codegen.emit_python import NAMES, Argument, Source, Text
 from jt_edu.codegen.loop_ir import Access, Block, Loop, Nest, Store, Update, Value, choose_span, collapse, everything
 from jt_edu.codegen.lowering import Builder
+from jt_edu.cuda.emit_tiles import TilePrinter, _grouped
 from jt_edu.cuda.schedule import Launch, Touch, is_atomic, launches, rows_first, touches
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
@@ -33,7 +34,7 @@ THREADS = 256  # of a block
 TOGETHER = {id(reducer): name for name, reducer in REDUCERS.items()}
 
 
-class CudaPrinter(Printer):
+class CudaPrinter(TilePrinter):
     """Prints one nest as kernels and the function that launches them."""
 
     def __init__(self, nest: Nest) -> None:
@@ -73,7 +74,9 @@ class CudaPrinter(Printer):
             text += [*self.rows[begin:end], "", ""]
         host = [f"def kernel({', '.join(['lo', 'hi', *(p.name for p in parameters)])}):", *made]
         host += [f"    {name}[{start}]({given})" for name, start in zip(names, starts, strict=True)]
-        used = sorted({*NAMES.findall("\n".join([*text, *host]))} - {"range", "max", "min", "kernel", *names, *self.helpers})
+        used = sorted(
+            {*NAMES.findall("\n".join([*text, *host]))} - {"range", "max", "min", "kernel", *names, *self.helpers}
+        )
         top = ["from jt_edu import cuda"]
         top += [f"from jt_edu.backends.mathlib import {', '.join(used)}"] if used else []
         top += [f"from jt_edu.cuda.cooperation import {', '.join(sorted(self.helpers))}"] if self.helpers else []
@@ -90,20 +93,20 @@ class CudaPrinter(Printer):
             self._write(1, "if cuda.grid(1) == 0:")
             self._block(launch.block, 2)
             return "1, 32"
+        if launch.product is not None:
+            return self._tiles(launch.product)
+        number, count, depth = (
+            "cuda.blockIdx.x" if launch.kind == "rows" else "cuda.grid(1)",
+            self._count(launch.axes),
+            1,
+        )
         names = [self.axes.setdefault(axis, f"i{len(self.axes)}") for axis in launch.axes]
-        lengths = [self._extent(axis) for axis in launch.axes]
-        number = "cuda.blockIdx.x" if launch.kind == "rows" else "cuda.grid(1)"
-        count, whole = " * ".join(lengths) or "1", names[0] if len(names) == 1 else "j"
-        depth = 1
+        self.number = {0: "0", 1: "".join(names)}.get(len(names), "j")
         if names or launch.kind != "rows":
-            self._write(1, f"{whole} = {number}")
-            self._write(1, f"if {whole} < {count}:")
+            self._write(1, f"{self.number} = {number}")
+            self._write(1, f"if {self.number} < {count}:")
             depth = 2
-        self.number = whole if names else "0"
-        for k, name in enumerate(names if len(names) > 1 else []):
-            inner = " * ".join(lengths[k + 1 :])
-            after = f" // ({inner})" if "*" in inner else f" // {inner}" if inner else ""
-            self._write(depth, f"{name} = {whole}{after}" + (f" % {lengths[k]}" if k else ""))
+        self._decode(self.number, launch.axes, depth)
         if launch.kind == "rows":
             self._write(depth, "thread, threads = cuda.threadIdx.x, cuda.blockDim.x")
         self._block(launch.block, depth)
@@ -111,10 +114,6 @@ class CudaPrinter(Printer):
             longest = max((self.nest.extents[a], self._extent(a)) for a in launch.shared)[1]
             return f"max(1, {count}), min({THREADS}, -(-max(1, {longest}) // 32) * 32)"
         return f"max(1, -(-{_grouped(count)} // {THREADS})), {THREADS}"
-
-    def _extent(self, axis: int) -> str:
-        length = self.nest.extents[axis]
-        return self._parameter(("n", axis), "n", "int64", Argument("length", length=length))
 
     def _block(self, block: Block, depth: int) -> None:
         if self.launch.kind != "rows" or not self._is_row(block):
@@ -148,7 +147,7 @@ class CudaPrinter(Printer):
         helper = f"block_{TOGETHER[id(update.reducer)]}"
         self.helpers.add(helper)
         room = self._new("room")
-        self._write(depth, f"{room} = cuda.shared.array(32, \"{dtype.compute}\")", update.node)
+        self._write(depth, f'{room} = cuda.shared.array(32, "{dtype.compute}")', update.node)
         self._write(depth, f"{name} = {helper}({name}, {room})", update.node)
 
     def _loop(self, loop: Loop, depth: int) -> None:
@@ -210,10 +209,6 @@ class CudaPrinter(Printer):
         if not self.own:
             return []
         return [" * ".join([self._extent(a) for a in self.launch.axes] or ["1"])]
-
-
-def _grouped(text: str) -> str:
-    return f"({text})" if " " in text else text
 
 
 def cuda_loops(kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:

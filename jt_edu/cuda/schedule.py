@@ -7,6 +7,7 @@
                                                                                          together
     parts     as many blocks as there is room    for i: s = s + a[i]                     each sums a part, a last block
                                                                                          the parts
+    tiles     a block for each tile              for i: for j: for k: s += x[i, k] * y[k, j]
     scatter   a thread for each element          for i: out[where[i]] += a[i]            changes at one place take
                                                                                          turns: atomics
     once      one thread                         whatever is left
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from jt_edu.codegen.loop_ir import Block, Item, Loop, Nest, Store, Update, Value, accesses, everything
+from jt_edu.cuda.contraction import Contraction, contraction
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.index_expr import Index, counter
 from jt_edu.ir.meta_ops import REDUCERS
@@ -43,12 +45,14 @@ class Launch:
         block: what happens.
         axes: the loops that threads (rows: blocks) have one iteration of each.
         shared: those that the threads of a block share.
+        product: of "tiles".
     """
 
     kind: str
     block: Block
     axes: tuple[int, ...] = ()
     shared: set[int] = field(default_factory=set)
+    product: Contraction | None = None
 
 
 def rows_first(kernel: Kernel) -> Kernel:
@@ -72,6 +76,9 @@ def launches(nest: Nest) -> list[Launch]:
     """One after the other, what a GPU is given to do."""
     common = set.intersection(*nest.kept) if nest.kept else set()
     axes, body = _chain(nest.top, common)
+    product = contraction(nest, axes, body)
+    if product is not None:
+        return [Launch("tiles", nest.top, axes, product=product)]
     inner = _shared_by_threads(body, axes, nest)
     if nest.span is None and any(isinstance(i, Update) and i.access.role != "register" for i in everything(nest.top)):
         return _scattered(nest) or [Launch("rows", nest.top, (), inner) if inner else Launch("once", nest.top)]
@@ -180,7 +187,9 @@ def _in_any_order(loop: Loop, axes: Sequence[int]) -> bool:
         elif isinstance(item, Update) and item.access.role == "register":
             if item.access not in own:
                 return False
-        elif isinstance(item, Update) and not is_atomic(item) and any(counter(a) not in item.access.where for a in axes):
+        elif (
+            isinstance(item, Update) and not is_atomic(item) and any(counter(a) not in item.access.where for a in axes)
+        ):
             return False
     return True
 

@@ -1,0 +1,125 @@
+"""Contraction: is a nest a product of matrices, however it is written?
+
+    out[i, j] = sum over k of  x(i, k) * y(j, k)
+
+    rows        what only x knows         images and places of a convolution
+    columns     what only y knows         its output channels
+    batch       what both know            its groups
+    summed      what is summed over       its input channels, and places of the kernel
+
+x and y may be anything that is read or computed: a view, an image with a border, bits of halves made to floats. Then a
+block of threads computes a tile of the output: it reads a tile of x and one of y into shared memory, once for all
+threads, and each number there is used as often as a tile is long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jt_edu.codegen.loop_ir import Block, Loop, Nest, Store, Update, Value, everything
+from jt_edu.ir.index_expr import Index, counters_of, parts_of
+from jt_edu.ir.meta_ops import REDUCERS
+from jt_edu.ir.scalar_ops import MULTIPLY
+
+WORTH = 4096  # products of two numbers, from which on a tile pays
+LONG = 64  # rows and columns, from which on a thread computes more than one number of a tile
+
+
+@dataclass
+class Contraction:
+    """A nest as a product: which loops are what, and where its parts stand."""
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    batch: tuple[int, ...]
+    summed: tuple[int, ...]
+    update: Update
+    left: Value
+    right: Value
+    values: list[Value]  # all, in the order in which they are computed
+    stores: list[Store]  # of what becomes of each sum
+    each: int  # numbers along each side of the tile that a thread computes
+
+    @property
+    def dtype(self) -> str:
+        """Of the sums: that of the output, since a tile adds up few numbers at a time."""
+        return self.update.node.dtype.compute
+
+    @property
+    def sides(self) -> tuple[tuple[Value, tuple[int, ...]], ...]:
+        """The two factors, each with its own loops."""
+        return (self.left, self.rows), (self.right, self.columns)
+
+    def needed(self, wanted: list[Value]) -> list[Value]:
+        """The values that some values are computed from, with themselves, in order."""
+        found, waiting = set[int](), [*wanted]
+        while waiting:
+            value = waiting.pop()
+            if id(value) not in found:
+                found.add(id(value))
+                waiting += parts(value)
+        return [v for v in self.values if id(v) in found]
+
+
+def parts(value: Value) -> Iterator[Value]:
+    """The values that one is computed from."""
+    yield from value.operands
+    if value.guard is not None:
+        yield value.guard
+    for part in parts_of(*_places(value)):
+        if part.op == "value":
+            yield part.args[0]
+
+
+def _places(value: Value) -> list[Index]:
+    return [*(value.access.where if value.access is not None else ()), *([] if value.index is None else [value.index])]
+
+
+def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction | None:
+    """What a nest is as a product, whose `axes` are outer loops around `body`; None if it is none, or a small one."""
+    updates = [i for i in everything(body) if isinstance(i, Update)]
+    summed = _chain_of_sums(body)
+    if len(updates) != 1 or not summed or math.prod(nest.extents[a] for a in (*axes, *summed)) < WORTH:
+        return None
+    (update,) = updates
+    op, factors = update.value.node.op, update.value.operands
+    plain = update.access.role == "register" and update.guard is None and update.reducer is REDUCERS["add"]
+    if (
+        update.dtype.kind not in "fc"
+        or not plain
+        or update.value.kind != "compute"
+        or op is not MULTIPLY
+        or len(factors) != 2
+    ):
+        return None
+    items = list(everything(nest.top))
+    values = [i for i in items if isinstance(i, Value)]
+    stores = [i for i in items if isinstance(i, Store) and i.access.role != "register"]
+    if any(v.kind in ("row", "sum") for v in values) or any(s.access.role != "out" for s in stores):
+        return None
+    left, right = (_counters(v) for v in factors)
+    rows, columns = left - right, right - left
+    if (left & right & {*summed}) != {*summed} or not ({*axes} & rows and {*axes} & columns):
+        return None
+    ordered = [tuple(a for a in axes if a in group) for group in (rows, columns, {*axes} - rows - columns)]
+    each = 4 if min(math.prod(nest.extents[a] for a in group) for group in ordered[:2]) >= LONG else 1
+    return Contraction(*ordered, summed, update, *factors, values, stores, each)
+
+
+def _chain_of_sums(body: Block) -> tuple[int, ...]:
+    """The loops of the one sum of a body, nothing but each other inside; empty if it has others, or none."""
+    found: list[int] = []
+    block = body
+    while loops := [i for i in block.items if isinstance(i, Loop)]:
+        if len(loops) > 1 or (found and any(isinstance(i, (Store, Update)) for i in block.items)):
+            return ()
+        found.append(loops[0].axis)
+        block = loops[0].body
+    return tuple(found)
+
+
+def _counters(value: Value) -> set[int]:
+    """The loops that a value depends on."""
+    return counters_of(*_places(value)).union(*(_counters(part) for part in parts(value)))

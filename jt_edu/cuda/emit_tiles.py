@@ -1,0 +1,129 @@
+"""Emit tiles: a product prints itself as a kernel whose blocks of threads compute tiles of the output.
+
+    left[k, row]        a tile of x in shared memory            for first in range(0, n, 16):
+    right[k, column]    one of y                                    fill left and right; a barrier
+    s0                  the sums of a thread: one, or 4 by 4        for k in range(16):
+                                                                        s0 = s0 + left[k, ...] * right[k, ...]
+                                                                    a barrier
+                                                                what becomes of s0
+
+What is read, and what becomes of a sum, are statements of the nest; only the loops around them are others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jt_edu.codegen.emit_python import Argument, Printer
+from jt_edu.codegen.loop_ir import Value
+from jt_edu.cuda.contraction import Contraction
+from jt_edu.ir.index_expr import counter
+
+DEEP, SIDE = 16, 16  # of a tile; threads along each side of a block
+DOWN, ACROSS = f"thread // {SIDE}", f"thread % {SIDE}"
+
+
+class TilePrinter(Printer):
+    """Prints products; see `emit_cuda.py` for all other nests."""
+
+    sum = cell = ""  # the sums of a thread, and one of them
+
+    def _tiles(self, c: Contraction) -> str:
+        """The body of a kernel for a product; how many blocks of how many threads do it."""
+        tile, dtype = SIDE * c.each, c.dtype
+        rows, columns, batch, summed = (self._count(axes) for axes in (c.rows, c.columns, c.batch, c.summed))
+        blocks, across = (f"-(-{_grouped(count)} // {tile})" for count in (rows, columns))
+        for side in ("left", "right"):
+            self._write(1, f'{side} = cuda.shared.array(({DEEP}, {tile}), "{dtype}")', c.update.node)
+        self._write(1, f"thread, blocks = cuda.threadIdx.x, {blocks}")
+        self._write(1, f"row, column = cuda.blockIdx.x % blocks * {tile}, cuda.blockIdx.y * {tile}")
+        self._decode("cuda.blockIdx.x // blocks", c.batch, 1)
+        self._begin(c)
+        deep = self._names(("k",), (c.summed,))[0]
+        self._write(1, f"for first in range(0, {summed}, {DEEP}):")
+        self._read_tile(c, "left", "row", *c.sides[0])
+        self._read_tile(c, "right", "column", *c.sides[1])
+        self._write(2, "cuda.syncthreads()")
+        self._write(2, f"for {deep} in range({DEEP}):")
+        places = [f"{part} + {SIDE} * {q}" if c.each > 1 else part for part, q in ((DOWN, "p"), (ACROSS, "q"))]
+        product = f"left[{deep}, {places[0]}] * right[{deep}, {places[1]}]"
+        self._write(self._over_sums(c, 3), f"{self.cell} = {self.cell} + {product}", c.update.node)
+        self._write(2, "cuda.syncthreads()")
+        self._end(c, places, rows, columns)
+        times = f" * {batch}" if c.batch else ""
+        return f"(max(1, {blocks}){times}, max(1, {across})), {SIDE * SIDE}"
+
+    def _begin(self, c: Contraction) -> None:
+        """The sums of a thread: one, or a square of them."""
+        self.sum, dtype = self._new("s"), c.dtype
+        self.cell = f"{self.sum}[p, q]" if c.each > 1 else self.sum
+        if c.each > 1:
+            self._write(1, f'{self.sum} = cuda.local.array(({c.each}, {c.each}), "{dtype}")')
+        self._write(self._over_sums(c, 1), f"{self.cell} = {dtype}(0)", c.update.node)
+
+    def _over_sums(self, c: Contraction, depth: int) -> int:
+        """Open loops over the sums of a thread; how deep it is in there."""
+        for k, name in enumerate("pq" if c.each > 1 else ""):
+            self._write(depth + k, f"for {name} in range({c.each}):")
+        return depth + 2 * (c.each > 1)
+
+    def _names(self, others: Sequence[str], groups: Sequence[Sequence[int]]) -> list[str]:
+        """What the number of an iteration is called: as the loop, if it is that of one loop."""
+        known = [[self.axes.setdefault(a, f"i{len(self.axes)}") for a in group] for group in groups]
+        return [names[0] if len(names) == 1 else other for names, other in zip(known, others, strict=True)]
+
+    def _read_tile(self, c: Contraction, name: str, begin: str, value: Value, axes: Sequence[int]) -> None:
+        """Read a tile; threads side by side read what lies side by side."""
+        tile, (k, j) = SIDE * c.each, self._names("kj", (c.summed, axes))
+        deep, wide = f"e % {DEEP}", f"e // {DEEP}"
+        if not self._steps(value, c.summed[-1]):
+            deep, wide = f"e // {tile}", f"e % {tile}"
+        self._write(2, f"for e in range(thread, {DEEP * tile}, {SIDE * SIDE}):", value.node)
+        self._write(3, f"{k}, {j}, number = first + {deep}, {begin} + {wide}, {c.dtype}(0)")
+        self._write(3, f"if {k} < {self._count(c.summed)} and {j} < {self._count(axes)}:")
+        self._decode(k, c.summed, 4)
+        self._decode(j, axes, 4)
+        before, self.names = self.names, {}
+        for item in c.needed([value]):
+            self._value(item, 4)
+        self._write(4, f"number = {self._use(value)}", value.node)
+        self.names = before
+        self._write(3, f"{name}[{deep}, {wide}] = number", value.node)
+
+    def _steps(self, value: Value, axis: int) -> bool:
+        """Whether what is read lies side by side along an axis."""
+        accesses = [v.access for v in (value, *value.operands) if v.access is not None]
+        return any(a.where and a.where[-1] == counter(axis) for a in accesses)
+
+    def _end(self, c: Contraction, places: Sequence[str], rows: str, columns: str) -> None:
+        """What becomes of each sum of a thread."""
+        depth, (j, i) = self._over_sums(c, 1), self._names("ji", (c.rows, c.columns))
+        self._write(depth, f"{j}, {i} = row + {places[0]}, column + {places[1]}")
+        self._write(depth, f"if {j} < {rows} and {i} < {columns}:")
+        self._decode(j, c.rows, depth + 1)
+        self._decode(i, c.columns, depth + 1)
+        self.names[c.update.access] = self.cell
+        for item in c.needed([store.value for store in c.stores]):
+            self._value(item, depth + 1)
+        for store in c.stores:
+            self._store(store, depth + 1)
+
+    def _decode(self, number: str, axes: Sequence[int], depth: int) -> None:
+        """Loop counters from the number of an iteration of all of them."""
+        lengths = [self._extent(axis) for axis in axes]
+        for k, axis in enumerate(axes):
+            name, inner = self.axes.setdefault(axis, f"i{len(self.axes)}"), " * ".join(lengths[k + 1 :])
+            after = f" // {_grouped(inner)}" if inner else ""
+            if number != name:
+                self._write(depth, f"{name} = {number}{after}" + (f" % {lengths[k]}" if k else ""))
+
+    def _count(self, axes: Sequence[int]) -> str:
+        return " * ".join(self._extent(axis) for axis in axes) or "1"
+
+    def _extent(self, axis: int) -> str:
+        length = self.nest.extents[axis]
+        return self._parameter(("n", axis), "n", "int64", Argument("length", length=length))
+
+
+def _grouped(text: str) -> str:
+    return f"({text})" if " " in text else text

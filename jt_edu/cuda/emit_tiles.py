@@ -32,7 +32,7 @@ class TilePrinter(Printer):
         """The body of a kernel for a product; how many blocks of how many threads do it."""
         tile, dtype = SIDE * c.each, c.dtype
         rows, columns, batch, summed = (self._count(axes) for axes in (c.rows, c.columns, c.batch, c.summed))
-        blocks, across = (f"-(-{_grouped(count)} // {tile})" for count in (rows, columns))
+        blocks, across = (f"-(-{grouped(count)} // {tile})" for count in (rows, columns))
         for side in ("left", "right"):
             self._write(1, f'{side} = cuda.shared.array(({DEEP}, {tile}), "{dtype}")', c.update.node)
         self._write(1, f"thread, blocks = cuda.threadIdx.x, {blocks}")
@@ -113,8 +113,8 @@ class TilePrinter(Printer):
         lengths = [self._extent(axis) for axis in axes]
         for k, axis in enumerate(axes):
             name, inner = self.axes.setdefault(axis, f"i{len(self.axes)}"), " * ".join(lengths[k + 1 :])
-            after = f" // {_grouped(inner)}" if inner else ""
-            if number != name:
+            after = f" // {grouped(inner)}" if inner else ""
+            if len(axes) > 1 or not number.isidentifier():
                 self._write(depth, f"{name} = {number}{after}" + (f" % {lengths[k]}" if k else ""))
 
     def _count(self, axes: Sequence[int]) -> str:
@@ -125,5 +125,6 @@ class TilePrinter(Printer):
         return self._parameter(("n", axis), "n", "int64", Argument("length", length=length))
 
 
-def _grouped(text: str) -> str:
+def grouped(text: str) -> str:
+    """In brackets, if it is more than one word."""
     return f"({text})" if " " in text else text

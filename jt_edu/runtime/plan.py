@@ -132,7 +132,8 @@ def cpu_loops(kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
 
 
 def make_plan(
-    order: Sequence[Node], wanted: set[Node], enabled: bool, algorithms: Algorithms = ALGORITHMS, loops: Loops = cpu_loops
+    order: Sequence[Node], wanted: set[Node], enabled: bool, algorithms: Algorithms = ALGORITHMS,
+    loops: Loops = cpu_loops,
 ) -> Plan:  # fmt: skip
     """The plan for the nodes `order` (inputs first; leaves have data already), storing `wanted`.
 

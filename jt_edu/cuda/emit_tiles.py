@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jt_edu.codegen.emit_python import Argument, Printer
-from jt_edu.codegen.loop_ir import Value
+from jt_edu.codegen.loop_ir import Block, Value
 from jt_edu.cuda.contraction import Contraction
 from jt_edu.ir.index_expr import counter
 
@@ -84,8 +84,7 @@ class TilePrinter(Printer):
         self._decode(k, c.summed, 4)
         self._decode(j, axes, 4)
         before, self.names = self.names, {}
-        for item in c.needed([value]):
-            self._value(item, 4)
+        self._block(Block([*c.needed([value])]), 4)
         self._write(4, f"number = {self._use(value)}", value.node)
         self.names = before
         self._write(3, f"{name}[{deep}, {wide}] = number", value.node)
@@ -103,10 +102,7 @@ class TilePrinter(Printer):
         self._decode(j, c.rows, depth + 1)
         self._decode(i, c.columns, depth + 1)
         self.names[c.update.access] = self.cell
-        for item in c.needed([store.value for store in c.stores]):
-            self._value(item, depth + 1)
-        for store in c.stores:
-            self._store(store, depth + 1)
+        self._block(Block([*c.needed([store.value for store in c.stores]), *c.stores]), depth + 1)
 
     def _decode(self, number: str, axes: Sequence[int], depth: int) -> None:
         """Loop counters from the number of an iteration of all of them."""

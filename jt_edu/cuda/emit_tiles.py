@@ -7,6 +7,8 @@
                                                                     a barrier
                                                                 what becomes of s0
 
+A row of a tile has one number more than it needs, so that a column of it lies in as many banks as it is long.
+
 What is read, and what becomes of a sum, are statements of the nest; only the loops around them are others.
 """
 
@@ -34,7 +36,7 @@ class TilePrinter(Printer):
         rows, columns, batch, summed = (self._count(axes) for axes in (c.rows, c.columns, c.batch, c.summed))
         blocks, across = (f"-(-{grouped(count)} // {tile})" for count in (rows, columns))
         for side in ("left", "right"):
-            self._write(1, f'{side} = cuda.shared.array(({DEEP}, {tile}), "{dtype}")', c.update.node)
+            self._write(1, f'{side} = cuda.shared.array(({DEEP}, {tile + 1}), "{dtype}")', c.update.node)
         self._write(1, f"thread, blocks = cuda.threadIdx.x, {blocks}")
         self._write(1, f"row, column = cuda.blockIdx.x % blocks * {tile}, cuda.blockIdx.y * {tile}")
         self._decode("cuda.blockIdx.x // blocks", c.batch, 1)

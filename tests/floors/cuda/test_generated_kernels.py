@@ -1,7 +1,7 @@
 """Loops as kernels of a GPU: the right threads do them, the numbers are a CPU's, and nothing is wrong with them.
 
 A launch of the interpreter raises if it finds a race, a barrier that some miss, an index outside or a number that
-nobody has written. So every graph that is computed here, and every row of tests/parity/test_cudasim.py, is searched for those.
+nobody has written. So every graph that is computed here, and in tests/parity/test_cudasim.py, is searched for those.
 """
 
 import re
@@ -146,3 +146,27 @@ def test_an_mlp_trains_as_on_a_cpu():
         found = losses()
 
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_an_edited_kernel_is_searched_before_it_runs():
+    rows = numbers(3, 40)
+
+    def graph():
+        return jt.nn.softmax(rows, 1)
+
+    with jt.flag_scope(backend="cudasim"):
+        expected = graph().numpy()
+        (kernel,) = jt.explain(graph()).kernels
+        first = re.search(r"range\(thread, (n\d), threads\)", kernel.source)
+        second = kernel.source.replace(first[0], f"range(0, {first[1]}, 1)", 1)  # each thread the whole row: no harm
+        agrees = jt.edit_kernel(kernel, second).install()
+        again = graph().numpy()
+        agrees.revert()
+        stores = re.search(r"out0\[(i\d), (i\d)\] = t1", kernel.source)
+        raced = jt.edit_kernel(kernel, kernel.source.replace(stores[0], f"out0[{stores[1]}, 0] = t1"))
+        outside = jt.edit_kernel(kernel, kernel.source.replace(stores[0], f"out0[{stores[1]}, {stores[2]} + 1] = t1"))
+
+    assert agrees.agrees
+    np.testing.assert_allclose(again, expected, rtol=1e-6)
+    assert "race" in raced.error
+    assert "out of bounds" in outside.error

@@ -6,7 +6,8 @@
     twice[2, 32](x, out)                       2 blocks of 32 threads; KernelError, if something is wrong with it
     run = cuda.simulate(twice, 2, 32, x, out)  the same, and says what it found: run.findings, run.trips
 
-A kernel runs in an interpreter: one thread after the other, always in the same order, with a look at each access.
+Without a GPU a kernel runs in an interpreter: one thread after the other, always in the same order, with a look at each
+access. `simulate` is always that. With a GPU, `kernel[blocks, threads]` compiles and launches it there (on_card.py).
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import numpy as np
 
 from jt_edu.base.errors import ArgumentError, KernelError
 from jt_edu.base.plural import plural
-from jt_edu.cuda.device_array import DeviceArray
+from jt_edu.cuda import on_card
+from jt_edu.cuda.device_array import HostArray, on_host
+from jt_edu.cuda.gpu_function import GpuFunction
 from jt_edu.cuda.memory import NUMBERS, Array, Memory, current
 from jt_edu.cuda.run import SECONDS, STEPS, Ended, Run
 from jt_edu.cuda.scheduler import run_block
@@ -96,7 +99,7 @@ def _array(memory: Memory, shape: tuple[int, ...]) -> Array:
 
 def _memory(value: Any, name: str) -> Any:
     """The numbers of an argument; a number is itself."""
-    if isinstance(value, DeviceArray):
+    if isinstance(value, HostArray):
         return Memory(name, "global", value.values.reshape(-1), value.written)
     if isinstance(value, np.ndarray) and value.dtype.kind in NUMBERS:
         if not value.flags.c_contiguous:
@@ -109,7 +112,7 @@ def _memory(value: Any, name: str) -> Any:
     raise ArgumentError("a kernel takes arrays and numbers", found, "x.numpy(), or cuda.to_device(x)")
 
 
-class Kernel:
+class Kernel(GpuFunction):
     """A function of one thread. `kernel[blocks, threads](...)` runs it for many.
 
     Args:
@@ -126,8 +129,7 @@ class Kernel:
     """
 
     def __init__(self, function: Callable[..., Any], device: bool = False) -> None:
-        self.function, self.device = function, device
-        self.__name__, self.__doc__, self.__wrapped__ = function.__name__, function.__doc__, function
+        super().__init__(function, device)
         self._program: Program | None = None
 
     @property
@@ -166,6 +168,9 @@ class Kernel:
 
         def launch(*arguments: Any) -> None:
             """Run it; KernelError, if something is wrong with it."""
+            if on_card.has(arguments):
+                on_card.launch(self, _size("blocks", grid), _block(block), int(shared), arguments)
+                return
             run = simulate(self, grid, block, *arguments, shared=shared)
             if run.findings:
                 raise KernelError(f"{self.__name__} is not right", f"\n{run}", "cuda.simulate(...), which goes on")
@@ -238,7 +243,9 @@ def simulate(kernel: Kernel, grid: Any, block: Any, *arguments: Any, shared: int
     """
     if not isinstance(kernel, Kernel) or kernel.device:
         raise ArgumentError("simulate takes a kernel", repr(kernel), "a function under @cuda.jit")
-    return _go(Run(kernel.program, _size("blocks", grid), _block(block), int(shared), steps), arguments)
+    run = Run(kernel.program, _size("blocks", grid), _block(block), int(shared), steps)
+    with on_host(arguments) as given:
+        return _go(run, tuple(given))
 
 
 def _size(what: str, size: Any) -> Dim3:

@@ -1,0 +1,120 @@
+"""To PTX: how is a kernel said to numba-cuda, which then compiles it without asking for a GPU?
+
+    jt_edu.cuda, and names from it     numba.cuda, and its names
+    a device function under jit        one of numba's
+    functions of mathlib               as they are: numba-cuda finds what they have told numba
+
+The function itself stays as it is: a copy of it has these values behind its names. This file imports numba-cuda, so
+it is imported only where a kernel is compiled.
+"""
+
+# mypy: disable-error-code="import-not-found, import-untyped, attr-defined, no-untyped-call"
+# numba-cuda is not installed where types are checked
+
+from __future__ import annotations
+
+import operator
+import re
+import warnings
+from types import CellType, FunctionType, ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+from cuda.bindings.nvjitlink import nvJitLinkError
+from cuda.bindings.nvvm import nvvmError
+from cuda.core import Linker, LinkerOptions, ObjectCode
+from numba import cuda
+from numba.core.errors import NumbaError
+from numba.cuda import dispatcher, types
+from numba.cuda.core.targetconfig import ConfigStack
+from numba.cuda.cudadrv.error import CCSupportError
+from numba.cuda.np.numpy_support import from_dtype
+
+from jt_edu.base.dtypes import DType
+from jt_edu.cuda.arguments import Kind
+from jt_edu.cuda.gpu_function import GpuFunction, closure, outer_names
+from jt_edu.cuda.kernel_names import KernelName
+
+REFUSED = (NumbaError, nvvmError, TypeError, NotImplementedError, ValueError, AssertionError)
+UNKNOWN = (CCSupportError, nvJitLinkError)
+HERE = "jt_edu.cuda"
+
+
+def _asked() -> Any:
+    """The GPU for which something is compiled right now, as far as numba-cuda asks."""
+    return SimpleNamespace(compute_capability=ConfigStack().top().compute_capability)
+
+
+dispatcher.get_current_device = _asked  # device functions would ask the driver, and start it
+
+
+def ptx_of(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> str:
+    """A kernel in NVIDIA's assembly; raises one of `REFUSED`."""
+    signature = types.void(*map(_numba_type, kinds))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of numba's own, about what a GPU does slowly
+        text, _ = cuda.compile_ptx(_rewritten(kernel.function, {}), signature, cc=cc)
+    return str(text)
+
+
+def linked(ptx: str, cc: tuple[int, int]) -> tuple[str, bytes, str]:
+    """The name of a kernel in its assembly, its machine code, and what the assembler says of it."""
+    found = re.search(r"\.visible \.entry (\S+?)\(", ptx)
+    arch = f"sm_{cc[0]}{cc[1]}"
+    linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=arch, ptxas_options=["-v"]))
+    code = bytes(linker.link("cubin").code)
+    return found[1] if found else "", code, str(linker.get_info_log())
+
+
+def report(said: str) -> tuple[int, int, int, int]:
+    """Registers, and bytes that are spilled, on the stack and shared, in the words of the assembler."""
+    kinds = (r"[Uu]sed (\d+) registers", r"(\d+) bytes spill stores", r"(\d+) bytes stack frame", r"(\d+) bytes smem")
+    registers, spilled, stack, shared = (max(map(int, re.findall(kind, said)), default=0) for kind in kinds)
+    return registers, spilled, stack, shared
+
+
+def _numba_type(kind: Kind) -> Any:
+    if isinstance(kind, tuple):
+        return types.BaseTuple.from_types([_numba_type(part) for part in kind])
+    name, bracket, axes = kind.partition("[")
+    number = from_dtype(np.dtype(name))
+    return types.Array(number, int(axes[:-1]), "C") if bracket else number
+
+
+def _rewritten(function: Any, made: dict[GpuFunction, Any]) -> FunctionType:
+    """The function, with numba's values behind its names; `made` are device functions that there are already."""
+    found = _copy(function)
+    _fill(found, function, made)
+    return found
+
+
+def _copy(function: Any) -> FunctionType:
+    cells = tuple(CellType() for _ in function.__code__.co_freevars)
+    return FunctionType(function.__code__, {}, function.__name__, function.__defaults__, cells)
+
+
+def _fill(found: FunctionType, function: Any, made: dict[GpuFunction, Any]) -> None:
+    found.__globals__.update(function.__globals__)
+    found.__globals__.update({name: _in_numba(value, made) for name, value in outer_names(function).items()})
+    for cell, value in zip(found.__closure__ or (), closure(function).values(), strict=True):
+        cell.cell_contents = _in_numba(value, made)
+
+
+def _in_numba(value: Any, made: dict[GpuFunction, Any]) -> Any:
+    """What numba-cuda is to find behind a name."""
+    if isinstance(value, KernelName):
+        return operator.attrgetter(value.name)(cuda)
+    if isinstance(value, GpuFunction) and value.device:
+        if value not in made:
+            found = _copy(value.function)
+            made[value] = cuda.jit(found, device=True)  # before it is filled: it may call itself
+            _fill(found, value.function, made)
+        return made[value]
+    if isinstance(value, ModuleType) and value.__name__ == HERE:
+        return cuda
+    if isinstance(value, ModuleType) and value.__name__ == HERE.partition(".")[0]:
+        stands_in, parts = ModuleType(value.__name__), vars(value).items()
+        used = {name: part for name, part in parts if isinstance(part, (DType, ModuleType))}
+        vars(stands_in).update({name: _in_numba(part, made) for name, part in used.items() if part is not value})
+        return stands_in
+    return getattr(np, str(value).removeprefix("jt."), value) if isinstance(value, DType) else value

@@ -81,23 +81,19 @@ def compile_kernel(kernel: Any, *arguments: Any, cc: tuple[int, int] | None = No
     if not isinstance(kernel, GpuFunction) or kernel.device:
         raise ArgumentError("compile takes a kernel", repr(kernel), "a function under @cuda.jit")
     chosen = cc or (get_device_capability() if is_available() else FIRST)
-    return compiled(kernel, tuple(kind_of(x) for x in arguments), chosen)
+    return compiled(kernel, tuple(map(kind_of, arguments, kernel.parameters(len(arguments)))), chosen)
 
 
 def compiled(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> Compiled:
     """A kernel for arguments of these kinds; see `compile_kernel`."""
-    if kernel.function.__code__.co_argcount != len(kinds):
-        names = kernel.function.__code__.co_varnames[: kernel.function.__code__.co_argcount]
-        raise ArgumentError(
-            f"{kernel.function.__name__} takes {', '.join(names)}", f"{len(kinds)} arguments", "as many"
-        )
     key = hashlib.sha256(repr([fingerprint(kernel, {}), kinds, cc]).encode()).hexdigest()[:32]
     store = _store()
     kept = store.load(key)
     if kept is not None:
         head, ptx, cubin = kept.split(b"\0", 2)
         known = json.loads(head)
-        return Compiled(known["name"], kinds, cc, known["entry"], ptx.decode(), cubin, Report(**known["report"]))
+        report = Report(**known["report"])
+        return Compiled(known["name"], kinds, cc, known["entry"], ptx.decode(), cubin, report)
     made = _made(kernel, kinds, cc)
     told = {"name": made.name, "entry": made.entry, "report": asdict(made.report)}
     store.save(key, b"\0".join([json.dumps(told).encode(), made.ptx.encode(), made.cubin]))
@@ -121,7 +117,7 @@ def _made(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> 
         raise BackendError(asked, f"{type(error).__name__}: {error}"[:2000], "a newer numba-cuda") from error
     except to_ptx.REFUSED as error:
         raise KernelError(f"{name} can be compiled for a GPU", f"\n{error}"[:4000], "what its line says") from error
-    return Compiled(name, kinds, cc, entry, ptx, cubin, Report(*to_ptx.report(said)))
+    return Compiled(name, kinds, cc, entry, ptx, cubin, Report(*to_ptx.report(said, ptx)))
 
 
 @functools.cache

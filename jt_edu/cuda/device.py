@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+
 from jt_edu.base.errors import ArgumentError, BackendError, JtError
 from jt_edu.cuda.device_memory import DeviceMemory
 from jt_edu.cuda.driver import Driver, libcuda
@@ -162,16 +164,14 @@ def set_device(device: int) -> None:
     here()
 
 
-def _number(device: int | None) -> int:
+def _number(device: Any) -> int:
     found = cards()
     if found.missing is not None:
         raise found.missing
-    if device is None:
-        return _mine.number
-    if not isinstance(device, int) or isinstance(device, bool) or not 0 <= device < found.count:
+    if not isinstance(device, int | np.integer) or isinstance(device, bool) or not 0 <= device < found.count:
         asked = f"a device is a number from 0 to {found.count - 1}, as {VISIBLE} shows them"
         raise ArgumentError(asked, repr(device), "jt.cuda.set_device(0)")
-    return device
+    return int(device)
 
 
 def _told_of_changes() -> None:
@@ -192,7 +192,7 @@ def current_device() -> int:
         Traceback (most recent call last):
         BackendError: there is a GPU; found no driver of NVIDIA. Try: the interpreter, which needs neither.
     """
-    return _number(None)
+    return _number(_mine.number)
 
 
 def get_device_name(device: int | None = None) -> str:
@@ -210,7 +210,8 @@ def get_device_name(device: int | None = None) -> str:
         Traceback (most recent call last):
         BackendError: there is a GPU; found no driver of NVIDIA. Try: the interpreter, which needs neither.
     """
-    return cards().driver.name(_number(device))
+    number = _number(_mine.number if device is None else device)
+    return cards().driver.name(number)
 
 
 def get_device_capability(device: int | None = None) -> tuple[int, int]:
@@ -228,7 +229,8 @@ def get_device_capability(device: int | None = None) -> tuple[int, int]:
         Traceback (most recent call last):
         BackendError: there is a GPU; found no driver of NVIDIA. Try: the interpreter, which needs neither.
     """
-    return cards().driver.capability(_number(device))
+    number = _number(_mine.number if device is None else device)
+    return cards().driver.capability(number)
 
 
 def synchronize() -> None:

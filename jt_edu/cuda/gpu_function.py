@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.plural import plural
+
 
 class GpuFunction:
     """A function that a GPU runs.
@@ -25,6 +28,19 @@ class GpuFunction:
         self.function, self.device = function, device
         self.loaded: dict[Any, Any] = {}  # what launches have made of it, by GPU and kinds of arguments
         self.__name__, self.__doc__, self.__wrapped__ = function.__name__, function.__doc__, function
+
+    def parameters(self, count: int) -> tuple[str, ...]:
+        """The names of its arguments.
+
+        Raises:
+            ArgumentError: there are not so many.
+        """
+        code = self.function.__code__
+        names = code.co_varnames[: code.co_argcount]
+        if count != len(names):
+            asked = ", ".join([f"{self.__name__} takes {plural(len(names), 'argument')}", *names])
+            raise ArgumentError(asked, plural(count, "argument"), "as many")
+        return names
 
 
 def outer_names(function: Any) -> dict[str, Any]:

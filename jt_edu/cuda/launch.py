@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError, KernelError
-from jt_edu.base.plural import plural
 from jt_edu.cuda import on_card
 from jt_edu.cuda.device_array import HostArray, on_host
 from jt_edu.cuda.gpu_function import GpuFunction
@@ -33,9 +32,9 @@ from jt_edu.cuda.translator import Program, translate
 THREADS, DEEP = 1024, 64  # of a block, and along z: as many as a card has room for
 
 
-def _go(run: Run, arguments: tuple[Any, ...]) -> Run:
+def _go(run: Run, arguments: Sequence[Any], names: Sequence[str]) -> Run:
     grid, block = run.grid, run.block
-    given = _seen(arguments, _argument_names(run.program, len(arguments)))
+    given = _seen(arguments, names)
     run.until = time.monotonic() + SECONDS
     before, current.run = current.run, run
     try:
@@ -63,15 +62,6 @@ def _in_time(run: Run, done: int) -> None:
 def _places(extent: Dim3) -> Iterator[Dim3]:
     """All places of a grid or a block, x first."""
     return (Dim3(x, y, z) for z in range(extent.z) for y in range(extent.y) for x in range(extent.x))
-
-
-def _argument_names(program: Program, count: int) -> Sequence[str]:
-    code = program.run.__code__
-    names = code.co_varnames[1 : code.co_argcount]
-    if count != len(names):
-        asked = ", ".join([f"{program.name} takes {plural(len(names), 'argument')}", *names])
-        raise ArgumentError(asked, plural(count, "argument"), "as many")
-    return names
 
 
 def _seen(arguments: Sequence[Any], names: Sequence[str]) -> list[Any]:
@@ -245,7 +235,7 @@ def simulate(kernel: Kernel, grid: Any, block: Any, *arguments: Any, shared: int
         raise ArgumentError("simulate takes a kernel", repr(kernel), "a function under @cuda.jit")
     run = Run(kernel.program, _size("blocks", grid), _block(block), int(shared), steps)
     with on_host(arguments) as given:
-        return _go(run, tuple(given))
+        return _go(run, given, kernel.parameters(len(arguments)))
 
 
 def _size(what: str, size: Any) -> Dim3:

@@ -58,7 +58,7 @@ def launch(kernel: GpuFunction, grid: Any, block: Any, shared: int, arguments: S
         KernelError: it cannot be compiled, or a block of it has no room.
     """
     device = here()
-    names = kernel.function.__code__.co_varnames
+    names = kernel.parameters(len(arguments))
     given, back = _there(arguments, names, device)
     loaded = _loaded(kernel, tuple(map(kind_of, given, names)), device)
     if shared > loaded.shared:
@@ -78,12 +78,12 @@ def _there(arguments: Sequence[Any], names: Sequence[str], device: Device) -> tu
     """Arguments with arrays of the GPU, and the pairs that are to be copied back: one for each array of NumPy."""
     copies: dict[int, tuple[Any, Any]] = {}
     given = []
-    for k, value in enumerate(arguments):
+    for name, value in zip(names, arguments, strict=True):
         if isinstance(value, np.ndarray):
-            kind_of(value, names[k] if k < len(names) else "one more")
+            kind_of(value, name)
             if not value.flags.c_contiguous:
                 found = "gaps between them, or columns first"
-                raise ArgumentError(f"{names[k]} is an array whose numbers are in one row", found, "a copy of it")
+                raise ArgumentError(f"{name} is an array whose numbers are in one row", found, "a copy of it")
             given.append(copies.setdefault(id(value), (to_device(value), value))[0])
         elif isinstance(value, HostArray):
             raise ArgumentError("arrays of one launch are in one place", f"{value} in this machine", "cuda.to_device")

@@ -66,11 +66,11 @@ def linked(ptx: str, cc: tuple[int, int]) -> tuple[str, bytes, str]:
     return found[1] if found else "", code, str(linker.get_info_log())
 
 
-def report(said: str) -> tuple[int, int, int, int]:
-    """Registers, and bytes that are spilled, on the stack and shared, in the words of the assembler."""
-    kinds = (r"[Uu]sed (\d+) registers", r"(\d+) bytes spill stores", r"(\d+) bytes stack frame", r"(\d+) bytes smem")
-    registers, spilled, stack, shared = (max(map(int, re.findall(kind, said)), default=0) for kind in kinds)
-    return registers, spilled, stack, shared
+def report(said: str, ptx: str) -> tuple[int, int, int, int]:
+    """Registers, and bytes that are spilled, on the stack and shared: the assembler's words, and what the text asks."""
+    kinds = r"Used (\d+) registers", r"(\d+) bytes spill stores", r"(\d+) bytes stack frame"
+    registers, spilled, stack = (max(map(int, re.findall(kind, said)), default=0) for kind in kinds)
+    return registers, spilled, stack, sum(map(int, re.findall(r"\.shared \.align \d+ \.b8 \S+\[(\d+)\]", ptx)))
 
 
 def _numba_type(kind: Kind) -> Any:

@@ -70,6 +70,7 @@ CORE_LIBRARIES = {"numpy", "numba", "llvmlite"}
 LIBRARIES_OF: dict[str, set[str]] = {
     "config": {"yaml", "jt_widgets"},  # PyYAML reads and writes; a form for who asks for one
     "course_files": {"jupyter_server"},  # what JupyterLab lists; imported by JupyterLab, and nobody else
+    "cuda": {"cuda"},  # what numba-cuda links with
     "backends": {"scipy", "threadpoolctl"},  # gives numba's np.dot its BLAS, and holds that to one thread
     "data": {"PIL", "sklearn"},  # Pillow reads photographs; the digits of sklearn need no download
     "einops": {"einops"},  # how axes with names are rearranged
@@ -105,6 +106,8 @@ LATE_IMPORTS = {
     ("lens.kernel_edit", "lens.sandbox"),
     ("backends.numba_cuda", "numba"),
     ("ops.code_cuda", "cuda"),  # kernels of a GPU, for who writes some
+    ("cuda.compiler", "cuda.to_ptx"),  # numba-cuda, where there is a GPU
+    ("cuda.compiler", "importlib"),  # importlib.metadata, which takes long to load
     ("config.argument_parser", "jt_widgets"),  # a form, where there is a notebook
     ("data.image", "PIL"),
     ("models.published", "http"),  # what a download needs takes 0.08 s to load

@@ -5,6 +5,8 @@ on the bytes that the addresses in it mean. What the interpreter finds wrong mak
 at the launch, but at the next call that waits, and at all after it.
 """
 
+# ruff: noqa: N802 - the driver's own names
+
 from __future__ import annotations
 
 import ctypes

@@ -39,7 +39,9 @@ def kind_of(value: Any, name: str = "an argument") -> Kind:
         >>> kind_of(np.zeros((2, 3), "float32")), kind_of(3), kind_of((1.5, True))
         ('float32[2]', 'int64', ('float64', 'bool'))
     """
-    kind: Kind = PYTHON.get(type(value), "")
+    kind: Kind = value.kind if isinstance(value, CardArray) else PYTHON.get(type(value), "")
+    if kind:
+        return kind
     if isinstance(value, (DeviceArray, np.ndarray)) and value.dtype.name in (*LETTERS, "float16"):
         kind = f"{value.dtype.name}[{value.ndim}]"
     elif isinstance(value, (np.number, np.bool_)) and value.dtype.name in LETTERS:

@@ -80,6 +80,8 @@ def compile_kernel(kernel: Any, *arguments: Any, cc: tuple[int, int] | None = No
     """
     if not isinstance(kernel, GpuFunction) or kernel.device:
         raise ArgumentError("compile takes a kernel", repr(kernel), "a function under @cuda.jit")
+    if cc is not None and not (isinstance(cc, tuple) and [type(n) for n in cc] == [int, int]):
+        raise ArgumentError("a compute capability is two whole numbers", repr(cc), "(9, 0)")
     chosen = cc or (get_device_capability() if is_available() else FIRST)
     return compiled(kernel, tuple(map(kind_of, arguments, kernel.parameters(len(arguments)))), chosen)
 

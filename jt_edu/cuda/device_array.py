@@ -148,7 +148,7 @@ class CardBytes:
 
 
 class CardArray(DeviceArray):
-    """An array on a GPU. `words` is what a kernel is given of it (arguments.py).
+    """An array on a GPU. A kernel is given its `words`, and compiled for its `kind` (arguments.py).
 
     Args:
         base: the bytes that it shows, from the first one on.
@@ -164,6 +164,7 @@ class CardArray(DeviceArray):
             strides.append(item)
             item *= length
         self.strides = tuple(reversed(strides))
+        self.kind = f"{self.dtype.name}[{self.ndim}]"
         self.words = (0, 0, self.size, self.dtype.itemsize, self.pointer, *shape, *self.strides)
 
     @property

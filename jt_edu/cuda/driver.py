@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import byref, c_int, c_size_t, c_uint, c_void_p
 from typing import Any
 
@@ -77,11 +77,11 @@ class Driver:
         self._library, self.lost = library, False
         self._call("starting the driver", "cuInit", c_uint(0))
 
-    def _call(self, doing: str, name: str, *given: Any) -> None:
+    def _call(self, doing: str | Callable[[], str], name: str, *given: Any) -> None:
         code = getattr(self._library, name)(*given)
         if code:
             self.lost = self.lost or code in LOST
-            raise failed(code, doing, self._name(code))
+            raise failed(code, doing if isinstance(doing, str) else doing(), self._name(code))
 
     def _name(self, code: int) -> str:
         text = ctypes.c_char_p()
@@ -171,9 +171,9 @@ class Driver:
         self._call(f"asking for {size:,} bytes of shared memory", "cuFuncSetAttribute", *given)
 
     def launch(
-        self, function: int, sizes: Sequence[int], shared: int, stream: int, packed: bytes, doing: str = "launching"
+        self, function: int, sizes: Sequence[int], shared: int, stream: int, packed: bytes, doing: Callable[[], str]
     ) -> None:
-        """Put a kernel in line: `sizes` are three of the grid and three of a block, `packed` all of its arguments."""
+        """Put a kernel in line: three sizes of the grid and three of a block, and all of its arguments in one row."""
         room, length = ctypes.create_string_buffer(packed, len(packed)), c_size_t(len(packed))
         extra = (c_void_p * 5)(POINTER, ctypes.addressof(room), SIZE, ctypes.addressof(length), END)
         numbers = map(c_uint, (*sizes, shared))

@@ -54,13 +54,8 @@ def outer_names(function: Any) -> dict[str, Any]:
     """
     code = function.__code__
     found = {name: function.__globals__[name] for name in code.co_names if name in function.__globals__}
-    return found | closure(function)
-
-
-def closure(function: Any) -> dict[str, Any]:
-    """The same of functions around it alone."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    return {name: cell.cell_contents for name, cell in cells}
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    return found | {name: cell.cell_contents for name, cell in cells}
 
 
 def fingerprint(function: Any, seen: dict[int, int]) -> list[Any]:

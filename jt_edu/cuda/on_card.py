@@ -65,13 +65,17 @@ def launch(kernel: GpuFunction, grid: Any, block: Any, shared: int, arguments: S
         device.driver.allow_shared(loaded.function, shared)
         loaded.shared = shared
     sizes = grid.x, grid.y, grid.z, block.x, block.y, block.z
-    needs = (
-        f"{loaded.report.registers} registers a thread, and {loaded.report.shared + shared:,} bytes of shared memory"
+    row = packed(loaded.form, given)
+    device.driver.launch(
+        loaded.function, sizes, shared, device.stream, row, lambda: _needs(kernel, loaded.report, block.size, shared)
     )
-    doing = f"launching {kernel.__name__} with {block.size} threads in a block, {needs}"
-    device.driver.launch(loaded.function, sizes, shared, device.stream, packed(loaded.form, given), doing)
     for there, array in back:
         there.copy_to_host(array)
+
+
+def _needs(kernel: GpuFunction, report: compiler.Report, threads: int, shared: int) -> str:
+    room = f"{report.registers} registers a thread, {report.shared + shared:,} bytes of shared memory"
+    return f"launching {kernel.__name__} with {threads} threads in a block, {room}"
 
 
 def _there(arguments: Sequence[Any], names: Sequence[str], device: Device) -> tuple[list[Any], list[tuple[Any, Any]]]:

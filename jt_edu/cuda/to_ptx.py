@@ -13,7 +13,8 @@ it is imported only where a kernel is compiled.
 
 from __future__ import annotations
 
-import operator
+import ast
+import inspect
 import re
 import warnings
 from types import CellType, FunctionType, ModuleType, SimpleNamespace
@@ -32,12 +33,13 @@ from numba.cuda.np.numpy_support import from_dtype
 
 from jt_edu.base.dtypes import DType
 from jt_edu.cuda.arguments import Kind
-from jt_edu.cuda.gpu_function import GpuFunction, closure, outer_names
+from jt_edu.cuda.gpu_function import GpuFunction, outer_names
 from jt_edu.cuda.kernel_names import KernelName
+from jt_edu.cuda.translator import parsed
 
 REFUSED = (NumbaError, nvvmError, TypeError, NotImplementedError, ValueError, AssertionError)
 UNKNOWN = (CCSupportError, nvJitLinkError)
-HERE = "jt_edu.cuda"
+HERE, CUDA = "jt_edu.cuda", "_numba_cuda"
 
 
 def _asked() -> Any:
@@ -89,21 +91,40 @@ def _rewritten(function: Any, made: dict[GpuFunction, Any]) -> FunctionType:
 
 
 def _copy(function: Any) -> FunctionType:
-    cells = tuple(CellType() for _ in function.__code__.co_freevars)
-    return FunctionType(function.__code__, {}, function.__name__, function.__defaults__, cells)
+    """The function, with nothing behind its names yet."""
+    code = function.__code__
+    names = {name: value.name for name, value in outer_names(function).items() if isinstance(value, KernelName)}
+    if names:  # numba knows them as parts of numba.cuda only
+        tree, body = parsed(*inspect.getsourcelines(function))
+        body.decorator_list = []
+        _Qualified({name: full for name, full in names.items() if name not in code.co_varnames}).visit(body)
+        space: dict[str, Any] = {}
+        exec(compile(ast.fix_missing_locations(tree), code.co_filename, "exec"), space)  # noqa: S102 - the learner's own
+        code = space[body.name].__code__
+    cells = tuple(CellType() for _ in code.co_freevars)
+    return FunctionType(code, {}, function.__name__, function.__defaults__, cells)
+
+
+class _Qualified(ast.NodeTransformer):
+    """Writes `threadIdx` as `cuda.threadIdx`, under a name that no kernel has."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        full = self.names.get(node.id)
+        return ast.copy_location(ast.parse(f"{CUDA}.{full}", mode="eval").body, node) if full else node
 
 
 def _fill(found: FunctionType, function: Any, made: dict[GpuFunction, Any]) -> None:
-    found.__globals__.update(function.__globals__)
-    found.__globals__.update({name: _in_numba(value, made) for name, value in outer_names(function).items()})
-    for cell, value in zip(found.__closure__ or (), closure(function).values(), strict=True):
-        cell.cell_contents = _in_numba(value, made)
+    values = {name: _in_numba(value, made) for name, value in outer_names(function).items()}
+    found.__globals__.update(function.__globals__ | values | {CUDA: cuda})
+    for name, cell in zip(found.__code__.co_freevars, found.__closure__ or (), strict=True):
+        cell.cell_contents = values[name]
 
 
 def _in_numba(value: Any, made: dict[GpuFunction, Any]) -> Any:
     """What numba-cuda is to find behind a name."""
-    if isinstance(value, KernelName):
-        return operator.attrgetter(value.name)(cuda)
     if isinstance(value, GpuFunction) and value.device:
         if value not in made:
             found = _copy(value.function)

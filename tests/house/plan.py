@@ -82,6 +82,8 @@ LIBRARIES_OF: dict[str, set[str]] = {
     "precompile": {"IPython"},  # runs the cells of notebooks; a program of its own, which nobody imports
 }
 
+OPTIONAL = {"cuda.to_ptx": "numba_cuda"}  # modules that only who has a library can import: who else imports all, skips
+
 # Imports inside a function, resolve_name's too: (module, library), for a heavy library that may be absent, or that
 # takes too long to load for everybody: numba some 0.5 s, BLAS 0.2 s.
 LATE_IMPORTS = {

@@ -10,16 +10,16 @@ from tests.floors.cuda.fake_driver import FakeLibrary
 
 @pytest.fixture
 def card(monkeypatch) -> Callable[..., FakeLibrary]:
-    """A function that brings a fake GPU, or several; `compiles=False` leaves the compiler as it is."""
+    """A function that brings a fake GPU, or several, and a compiler for it."""
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
-    def brought(library: FakeLibrary | None = None, compiles: bool = True) -> FakeLibrary:
+    def brought(library: FakeLibrary | None = None) -> FakeLibrary:
         library = library or FakeLibrary()
         cards = device.Cards(library)
         monkeypatch.setattr(device, "cards", lambda: cards)
         monkeypatch.setattr(device._mine, "number", 0)
-        if compiles:
-            monkeypatch.setattr(device, "_has_compiler", lambda: True)
-            monkeypatch.setattr(compiler, "compiled", library.compile)
+        monkeypatch.setattr(device, "_has_compiler", lambda: True)
+        monkeypatch.setattr(compiler, "compiled", library.compile)
         return library
 
     return brought

@@ -45,7 +45,7 @@ def test_where_the_environment_hides_all_gpus_kernels_are_interpreted(card, monk
 
     assert (cuda.is_available(), cuda.device_count(), cuda.memory_stats()) == (False, 0, {})
     assert (out.tolist(), library.launches) == ([1] * 4, [])
-    with pytest.raises(jt.BackendError, match="there is a GPU; found error 100.*CUDA_VISIBLE_DEVICES"):
+    with pytest.raises(jt.BackendError, match=r"there is a GPU; found error 100.*CUDA_VISIBLE_DEVICES"):
         cuda.set_device(0)
 
 

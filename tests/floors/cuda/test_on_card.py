@@ -164,7 +164,7 @@ def test_a_launch_has_three_axes_and_shared_memory_of_its_own(card):
 def test_a_block_without_room_for_its_threads_says_what_they_need(card, monkeypatch):
     library = card()
     monkeypatch.setattr(on_card.compiler, "compiled", lambda *given: library.compile(*given, registers=100))
-    with pytest.raises(jt.KernelError, match="1024 threads in a block, 100 registers a thread.* fewer threads"):
+    with pytest.raises(jt.KernelError, match=r"1024 threads in a block, 100 registers a thread.* fewer threads"):
         cuda.jit(scaled.function)[1, 1024](1, 1.0, row(), row())
 
 

@@ -12,7 +12,7 @@ what an argument is to the compiler; kernels are compiled once for the kinds of 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,7 +39,7 @@ def kind_of(value: Any, name: str = "an argument") -> Kind:
         >>> kind_of(np.zeros((2, 3), "float32")), kind_of(3), kind_of((1.5, True))
         ('float32[2]', 'int64', ('float64', 'bool'))
     """
-    kind: Kind = value.kind if isinstance(value, CardArray) else PYTHON.get(type(value), "")
+    kind: Kind = PYTHON.get(type(value), "")
     if kind:
         return kind
     if isinstance(value, (DeviceArray, np.ndarray)) and value.dtype.name in (*LETTERS, "float16"):
@@ -71,27 +71,39 @@ def _letters(kind: Kind) -> str:
     return "q" * (5 + 2 * int(axes[:-1])) if bracket else LETTERS[name]
 
 
-def packed(form: struct.Struct, values: Sequence[Any]) -> bytes:
-    """The arguments in one row; arrays are on the GPU.
+def taken_apart(values: Sequence[Any], names: Sequence[str]) -> tuple[tuple[Kind, ...], list[Any]]:
+    """The kinds of arguments, and all of their words in one row; arrays are on the GPU."""
+    kinds: list[Kind] = []
+    words: list[Any] = []
+    for value, name in zip(values, names, strict=True):
+        if isinstance(value, CardArray):
+            kinds.append(value.kind)
+            words += value.words
+        else:
+            kinds.append(kind_of(value, name))
+            _add(value, words)
+    return tuple(kinds), words
+
+
+def _add(value: Any, words: list[Any]) -> None:
+    if isinstance(value, tuple):
+        for part in value:
+            _add(part, words)
+    elif isinstance(value, (complex, np.complexfloating)):
+        words += value.real, value.imag
+    else:
+        words.append(value)
+
+
+def packed(form: struct.Struct, words: Sequence[Any]) -> bytes:
+    """The words as bytes.
 
     Raises:
         ArgumentError: a whole number has more than 64 bits.
     """
     try:
-        return form.pack(*_words(values))
+        return form.pack(*words)
     except struct.error as error:
-        wide = [v for v in _words(values) if isinstance(v, int) and not -(2**63) <= v < 2**63]
+        wide = [word for word in words if isinstance(word, int) and not -(2**63) <= word < 2**63]
         found = f"{wide[0] if wide else error}"
         raise ArgumentError("a whole number for a GPU has 64 bits", found, "a float, or np.uint64(...)") from None
-
-
-def _words(values: Sequence[Any]) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, CardArray):
-            yield from value.words
-        elif isinstance(value, tuple):
-            yield from _words(value)
-        elif isinstance(value, (complex, np.complexfloating)):
-            yield from (value.real, value.imag)
-        else:
-            yield value

@@ -30,6 +30,7 @@ from jt_edu.cuda.thread import WARPSIZE, Block, Dim3, Thread, Warp
 from jt_edu.cuda.translator import Program, translate
 
 THREADS, DEEP = 1024, 64  # of a block, and along z: as many as a card has room for
+SIZES = 1000  # of launches that a kernel remembers
 
 
 def _go(run: Run, arguments: Sequence[Any], names: Sequence[str]) -> Run:
@@ -121,6 +122,7 @@ class Kernel(GpuFunction):
     def __init__(self, function: Callable[..., Any], device: bool = False) -> None:
         super().__init__(function, device)
         self._program: Program | None = None
+        self._launches: dict[Any, Callable[..., None]] = {}  # by sizes: to look at them takes as long as a launch
 
     @property
     def program(self) -> Program:
@@ -147,6 +149,17 @@ class Kernel(GpuFunction):
 
     def __getitem__(self, how: Any) -> Callable[..., None]:
         """Launch it: `kernel[blocks, threads]`; as in numba also a stream, 0, and bytes of shared memory."""
+        try:
+            return self._launches[how]
+        except KeyError:
+            if len(self._launches) >= SIZES:
+                self._launches.clear()
+            found = self._launches[how] = self._launch(how)
+        except TypeError:  # a list of sizes
+            found = self._launch(how)
+        return found
+
+    def _launch(self, how: Any) -> Callable[..., None]:
         if self.device:
             raise self._misused("a launch")
         where = how if isinstance(how, tuple) else (how,)
@@ -154,12 +167,13 @@ class Kernel(GpuFunction):
             raise ArgumentError(f"{self.__name__}[blocks, threads] takes two sizes", f"{how}", "kernel[4, 32]")
         grid, block, stream, shared = (*where, 0, 0)[:4]
         if stream is not None and (not isinstance(stream, int) or stream):
-            raise ArgumentError("a launch here has the stream 0", f"{stream!r:.40}", "0: it has ended when it returns")
+            raise ArgumentError("a launch here has the stream 0", f"{stream!r:.40}", "0: it waits for those before")
+        sizes = _size("blocks", grid), _block(block), int(shared)
 
         def launch(*arguments: Any) -> None:
             """Run it; KernelError, if something is wrong with it."""
             if on_card.has(arguments):
-                on_card.launch(self, _size("blocks", grid), _block(block), int(shared), arguments)
+                on_card.launch(self, *sizes, arguments)
                 return
             run = simulate(self, grid, block, *arguments, shared=shared)
             if run.findings:

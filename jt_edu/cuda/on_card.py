@@ -18,7 +18,7 @@ import numpy as np
 
 from jt_edu.base.errors import ArgumentError
 from jt_edu.cuda import compiler
-from jt_edu.cuda.arguments import kind_of, layout, packed
+from jt_edu.cuda.arguments import PYTHON, kind_of, layout, packed, taken_apart
 from jt_edu.cuda.device import Device, here, is_available
 from jt_edu.cuda.device_array import CardArray, HostArray, to_device
 from jt_edu.cuda.gpu_function import GpuFunction
@@ -60,12 +60,13 @@ def launch(kernel: GpuFunction, grid: Any, block: Any, shared: int, arguments: S
     device = here()
     names = kernel.parameters(len(arguments))
     given, back = _there(arguments, names, device)
-    loaded = _loaded(kernel, tuple(map(kind_of, given, names)), device)
+    kinds, words = taken_apart(given, names)
+    loaded: Loaded = kernel.loaded.get((device, kinds)) or _load(kernel, kinds, device)
     if shared > loaded.shared:
         device.driver.allow_shared(loaded.function, shared)
         loaded.shared = shared
     sizes = grid.x, grid.y, grid.z, block.x, block.y, block.z
-    row = packed(loaded.form, given)
+    row = packed(loaded.form, words)
     device.driver.launch(
         loaded.function, sizes, shared, device.stream, row, lambda: _needs(kernel, loaded.report, block.size, shared)
     )
@@ -78,8 +79,10 @@ def _needs(kernel: GpuFunction, report: compiler.Report, threads: int, shared: i
     return f"launching {kernel.__name__} with {threads} threads in a block, {room}"
 
 
-def _there(arguments: Sequence[Any], names: Sequence[str], device: Device) -> tuple[list[Any], list[tuple[Any, Any]]]:
+def _there(arguments: Sequence[Any], names: Sequence[str], device: Device) -> tuple[Sequence[Any], list[Any]]:
     """Arguments with arrays of the GPU, and the pairs that are to be copied back: one for each array of NumPy."""
+    if all(x.device is device if isinstance(x, CardArray) else type(x) in PYTHON for x in arguments):
+        return arguments, []
     copies: dict[int, tuple[Any, Any]] = {}
     given = []
     for name, value in zip(names, arguments, strict=True):
@@ -88,7 +91,9 @@ def _there(arguments: Sequence[Any], names: Sequence[str], device: Device) -> tu
             if not value.flags.c_contiguous:
                 found = "gaps between them, or columns first"
                 raise ArgumentError(f"{name} is an array whose numbers are in one row", found, "a copy of it")
-            given.append(copies.setdefault(id(value), (to_device(value), value))[0])
+            if id(value) not in copies:
+                copies[id(value)] = to_device(value), value
+            given.append(copies[id(value)][0])
         elif isinstance(value, HostArray):
             raise ArgumentError("arrays of one launch are in one place", f"{value} in this machine", "cuda.to_device")
         elif isinstance(value, CardArray) and value.device is not device:
@@ -99,11 +104,9 @@ def _there(arguments: Sequence[Any], names: Sequence[str], device: Device) -> tu
     return given, [pair for pair in copies.values() if pair[1].flags.writeable]
 
 
-def _loaded(kernel: GpuFunction, kinds: Any, device: Device) -> Loaded:
+def _load(kernel: GpuFunction, kinds: Any, device: Device) -> Loaded:
     """The kernel on the GPU; compiled and loaded once for these kinds of arguments."""
-    found: Loaded | None = kernel.loaded.get((device, kinds))
-    if found is None:
-        made = compiler.compiled(kernel, kinds, device.capability)
-        function = device.driver.load(made.cubin, made.entry)
-        found = kernel.loaded[device, kinds] = Loaded(function, struct.Struct(layout(kinds)), made.report)
+    made = compiler.compiled(kernel, kinds, device.capability)
+    function = device.driver.load(made.cubin, made.entry)
+    found = kernel.loaded[device, kinds] = Loaded(function, struct.Struct(layout(kinds)), made.report)
     return found

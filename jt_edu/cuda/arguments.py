@@ -42,7 +42,7 @@ def kind_of(value: Any, name: str = "an argument") -> Kind:
     kind: Kind = PYTHON.get(type(value), "")
     if kind:
         return kind
-    if isinstance(value, (DeviceArray, np.ndarray)) and value.dtype.name in (*LETTERS, "float16"):
+    if isinstance(value, (DeviceArray, np.ndarray)) and value.dtype.name in LETTERS:
         kind = f"{value.dtype.name}[{value.ndim}]"
     elif isinstance(value, (np.number, np.bool_)) and value.dtype.name in LETTERS:
         kind = value.dtype.name
@@ -50,7 +50,9 @@ def kind_of(value: Any, name: str = "an argument") -> Kind:
         kind = tuple(kind_of(part, name) for part in value)
     if not kind:
         found = f"{name}, {type(value).__name__}{f' of {value.dtype}' if hasattr(value, 'dtype') else ''}"
-        raise ArgumentError("a kernel on a GPU takes arrays and numbers", found, "cuda.to_device(x), or x.item()")
+        halves = "x.view('uint16'), and half_to_float of jt_edu.backends.mathlib"
+        way = halves if "float16" in found else "cuda.to_device(x), or x.item()"
+        raise ArgumentError("a kernel on a GPU takes arrays and numbers", found, way)
     return kind
 
 
@@ -79,6 +81,7 @@ def taken_apart(values: Sequence[Any], names: Sequence[str]) -> tuple[tuple[Kind
         if isinstance(value, CardArray):
             kinds.append(value.kind)
             words += value.words
+            value.base.written = True  # or so it may be
         else:
             kinds.append(kind_of(value, name))
             _add(value, words)

@@ -13,8 +13,10 @@ Numbers of an array lie in one row, the last index first (C). `reshape`, `view` 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -139,7 +141,7 @@ class CardBytes:
     """Bytes of a GPU, which go back when no array is left that shows them."""
 
     def __init__(self, device: Device, size: int) -> None:
-        self.device, self.size = device, size
+        self.device, self.size, self.written = device, size, False
         self.pointer = device.memory.take(size)
 
     def __del__(self) -> None:
@@ -159,12 +161,7 @@ class CardArray(DeviceArray):
     def __init__(self, base: CardBytes, shape: tuple[int, ...], dtype: Any) -> None:
         super().__init__(shape, dtype)
         self.base, self.pointer, self.device = base, base.pointer, base.device
-        item, strides = self.dtype.itemsize, []
-        for length in reversed(shape):
-            strides.append(item)
-            item *= length
-        self.strides = tuple(reversed(strides))
-        self.kind = f"{self.dtype.name}[{self.ndim}]"
+        self.kind, self.strides = _laid_out(shape, self.dtype)
         self.words = (0, 0, self.size, self.dtype.itemsize, self.pointer, *shape, *self.strides)
 
     @property
@@ -191,6 +188,7 @@ class CardArray(DeviceArray):
     def copy_to_device(self, array: Any) -> None:
         """Put numbers in; those of an array on the same GPU do not leave it."""
         device = self._entered()
+        self.base.written = True
         if isinstance(array, CardArray) and (array.shape, array.dtype) == (self.shape, self.dtype):
             device.driver.between(self.pointer, array.pointer, self.nbytes, device.stream)
             return
@@ -204,6 +202,13 @@ class CardArray(DeviceArray):
             asked = "an array is used where it is: each thread has one GPU at a time"
             raise ArgumentError(asked, f"an array of {self.device} on {device}", f"set_device({self.device.number})")
         return device
+
+
+@lru_cache(4096)
+def _laid_out(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[str, tuple[int, ...]]:
+    """What an array is to the compiler, and how many bytes lie between neighbors along each axis."""
+    strides = tuple(dtype.itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    return f"{dtype.name}[{len(shape)}]", strides
 
 
 def to_device(array: Any) -> DeviceArray:
@@ -254,13 +259,14 @@ def device_array(shape: Any, dtype: Any = "float64") -> DeviceArray:
 @contextmanager
 def on_host(arguments: Sequence[Any]) -> Iterator[list[Any]]:
     """Arguments for the interpreter: arrays of a GPU as copies in this machine, which go back at the end."""
-    bases: dict[CardBytes, CardArray] = {}
-    for given in arguments:
-        if isinstance(given, CardArray):
-            bases.setdefault(given.base, CardArray(given.base, (given.base.size,), np.uint8))
-    copies = {base: whole.copy_to_host() for base, whole in bases.items()}
-    yield [
-        copies[x.base][: x.nbytes].view(x.dtype).reshape(x.shape) if isinstance(x, CardArray) else x for x in arguments
-    ]
-    for base, whole in bases.items():
-        whole.copy_to_device(copies[base])
+    there = {id(x): x for x in arguments if isinstance(x, CardArray)}
+    bases = Counter(x.base for x in there.values())
+    whole = {base: CardArray(base, (base.size,), np.uint8) for base in bases}
+    copies = {base: array.copy_to_host() for base, array in whole.items()}
+    copied = {
+        key: HostArray(copies[x.base][: x.nbytes].view(x.dtype).reshape(x.shape), x.base.written or bases[x.base] > 1)
+        for key, x in there.items()
+    }
+    yield [copied.get(id(x), x) for x in arguments]
+    for base, array in whole.items():
+        array.copy_to_device(copies[base])

@@ -176,5 +176,5 @@ class Driver:
         """Put a kernel in line: three sizes of the grid and three of a block, and all of its arguments in one row."""
         room, length = ctypes.create_string_buffer(packed, len(packed)), c_size_t(len(packed))
         extra = (c_void_p * 5)(POINTER, ctypes.addressof(room), SIZE, ctypes.addressof(length), END)
-        numbers = map(c_uint, (*sizes, shared))
-        self._call(doing, "cuLaunchKernel", c_void_p(function), *numbers, c_void_p(stream), None, extra)
+        where = c_void_p(stream), None, extra  # a plain number is one of 32 bits
+        self._call(doing, "cuLaunchKernel", c_void_p(function), *sizes, shared, *where)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import threading
 import warnings
 from types import CellType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
@@ -27,7 +28,6 @@ from cuda.core import Linker, LinkerOptions, ObjectCode
 from numba import cuda
 from numba.core.errors import NumbaError
 from numba.cuda import dispatcher, types
-from numba.cuda.core.targetconfig import ConfigStack
 from numba.cuda.cudadrv.error import CCSupportError
 from numba.cuda.np.numpy_support import from_dtype
 
@@ -42,20 +42,33 @@ UNKNOWN = (CCSupportError, nvJitLinkError)
 HERE, CUDA = "jt_edu.cuda", "_numba_cuda"
 
 
+class _Target(threading.local):
+    """For which GPU this thread compiles right now."""
+
+    cc: tuple[int, int] | None = None
+
+
+_target, _of_driver = _Target(), dispatcher.get_current_device
+
+
 def _asked() -> Any:
-    """The GPU for which something is compiled right now, as far as numba-cuda asks."""
-    return SimpleNamespace(compute_capability=ConfigStack().top().compute_capability)
+    """What a device function asks of its GPU; numba-cuda itself would ask the driver, and start it."""
+    return SimpleNamespace(compute_capability=_target.cc) if _target.cc else _of_driver()
 
 
-dispatcher.get_current_device = _asked  # device functions would ask the driver, and start it
+dispatcher.get_current_device = _asked
 
 
 def ptx_of(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> str:
     """A kernel in NVIDIA's assembly; raises one of `REFUSED`."""
     signature = types.void(*map(_numba_type, kinds))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of numba's own, about what a GPU does slowly
-        text, _ = cuda.compile_ptx(_rewritten(kernel.function, {}), signature, cc=cc)
+    _target.cc = cc
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of numba's own, about what a GPU does slowly
+            text, _ = cuda.compile_ptx(_rewritten(kernel.function, {}), signature, cc=cc)
+    finally:
+        _target.cc = None
     return str(text)
 
 

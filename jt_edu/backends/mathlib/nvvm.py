@@ -4,6 +4,7 @@
     a % b                         __nv_fmod                   exact, as C's: what NVVM makes of `frem` is not
     llvm.maximum, llvm.minimum    a comparison and a choice
     -x                            -0.0 - x
+    a product alone               __nv_fmul_rn, __nv_dmul_rn: every other one becomes a part of a sum, if it can
 
 Which of them is written is asked of the module that is being written: on a GPU its target begins with nvptx.
 """

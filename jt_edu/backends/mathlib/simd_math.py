@@ -168,6 +168,14 @@ def instruction(name: str, *args: Lane, flags: tuple[str, ...] = ()) -> Lane:
     return Lane(builder, args[0].type, builder.call(call, values, fastmath=flags))
 
 
+def alone(x: Lane, y: Lane) -> Lane:
+    """The product of two floats, rounded by itself: no sum takes it in."""
+    on_gpu = nvvm.on_gpu(x.builder)  # where all products are contracted, whatever their flags say
+    values = x.value, y.value
+    product = nvvm.written(x.builder, "alone", *values) if on_gpu else x.builder.fmul(*values, flags=("arcp",))
+    return Lane(x.builder, x.type, product)
+
+
 def entry(name: str, words: Sequence[int], index: Lane) -> Lane:
     """One of many 64-bit words, which the kernel brings along under a name."""
     builder, kind = index.builder, ir.ArrayType(ir.IntType(64), len(words))

@@ -167,7 +167,7 @@ class FakeLibrary:
 
     def cuLaunchKernel(self, function: Any, *given: Any) -> int:
         *sizes, stream, nothing, extra = given
-        gx, gy, gz, bx, by, bz, shared = (size.value for size in sizes)
+        gx, gy, gz, bx, by, bz, shared = sizes
         kernel, kinds, registers = self.functions[function.value - 1]
         if bx * by * bz * registers > REGISTERS:
             return 701

@@ -109,7 +109,8 @@ def _copy(function: Any) -> FunctionType:
     names = {name: value.name for name, value in outer_names(function).items() if isinstance(value, KernelName)}
     if names:  # numba knows them as parts of numba.cuda only
         tree, body = parsed(*inspect.getsourcelines(function))
-        body.decorator_list = []
+        arguments = [ast.arg(a.arg) for a in body.args.args]
+        body.decorator_list, body.returns, body.args = [], None, ast.arguments([], arguments, None, [], [], None, [])
         _Qualified({name: full for name, full in names.items() if name not in code.co_varnames}).visit(body)
         space: dict[str, Any] = {}
         exec(compile(ast.fix_missing_locations(tree), code.co_filename, "exec"), space)  # noqa: S102 - the learner's own
@@ -148,7 +149,7 @@ def _in_numba(value: Any, made: dict[GpuFunction, Any]) -> Any:
         return cuda
     if isinstance(value, ModuleType) and value.__name__ == HERE.partition(".")[0]:
         stands_in, parts = ModuleType(value.__name__), vars(value).items()
-        used = {name: part for name, part in parts if isinstance(part, (DType, ModuleType))}
+        used = {name: part for name, part in parts if isinstance(part, (DType, ModuleType, float))}
         vars(stands_in).update({name: _in_numba(part, made) for name, part in used.items() if part is not value})
         return stands_in
     return getattr(np, str(value).removeprefix("jt."), value) if isinstance(value, DType) else value

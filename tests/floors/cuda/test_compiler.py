@@ -202,6 +202,19 @@ def test_device_functions_that_call_themselves_or_stand_in_a_closure_compile():
     assert "call" in cuda.compile(kernel, F32).ptx
 
 
+@has_compiler
+def test_names_are_found_in_each_way_that_python_has_for_them():
+    dims = blockDim  # under another name
+
+    @cuda.jit
+    def kernel(x: "an array", by: float = jt.pi) -> None:  # noqa: F722
+        i = blockIdx.x * dims.x + threadIdx.x
+        x[i] = by * jt.pi + jt.backends.mathlib.exp(x[i]) * cuda.gridDim.x
+
+    ptx = cuda.compile(kernel, F32, 1.0).ptx
+    assert [word for word in ("%ctaid.x", "%ntid.x", "%tid.x", "%nctaid.x") if word not in ptx] == []
+
+
 # --------------------------------------------------------------------------------------------------- without numba-cuda
 
 

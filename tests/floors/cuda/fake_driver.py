@@ -1,8 +1,8 @@
 """A library that has the names of NVIDIA's driver, and needs no GPU: its memory is that of this machine.
 
 A launch reads the row of bytes that a real one would read, by rules of its own, and runs the kernel in the interpreter
-on the bytes that the addresses in it mean. What the interpreter finds wrong makes the GPU fail, as hardware does: not
-at the launch, but at the next call that waits, and at all after it.
+on the bytes that the addresses in it mean. What stands in line is done when somebody waits for it, and no sooner. What
+the interpreter finds wrong makes the GPU fail, as hardware does: not at the launch, but then, and at all calls after.
 """
 
 # ruff: noqa: N802 - the driver's own names
@@ -44,7 +44,8 @@ class FakeLibrary:
         self.functions: list[tuple[Any, Any, int]] = []
         self.memory: dict[int, tuple[np.ndarray[Any, Any], int]] = {}  # address -> bytes, GPU
         self.launches: list[tuple[Any, ...]] = []
-        self.streams: list[int] = []  # of each the GPU
+        self.streams: list[int] = []  # of each the GPU,
+        self.lines: dict[int, list[Callable[[], None]]] = {}  # and what waits there
         self.broken = 0
         self.mine = threading.local()
 
@@ -106,12 +107,16 @@ class FakeLibrary:
     def cuStreamCreate(self, stream: Any, flags: ctypes.c_uint) -> None:
         self.streams.append(self.mine.device)
         stream._obj.value = len(self.streams)
+        self.lines[len(self.streams)] = []
 
-    def _right(self, stream: ctypes.c_void_p) -> int:
+    def _later(self, stream: ctypes.c_void_p, work: Callable[[], None]) -> int:
+        self.lines[stream.value].append(work)
         return 0 if self.streams[stream.value - 1] == self.mine.device else 400
 
     def cuStreamSynchronize(self, stream: ctypes.c_void_p) -> int:
-        return self._right(stream)
+        while self.lines[stream.value] and not self.broken:
+            self.lines[stream.value].pop(0)()
+        return self.broken
 
     # ------------------------------------------------------------------------------------------------------- memory
 
@@ -121,11 +126,10 @@ class FakeLibrary:
         values = np.full(size.value, 0x55, np.uint8)
         pointer._obj.value = values.ctypes.data
         self.memory[values.ctypes.data] = values, self.mine.device
-        return self._right(stream)
+        return self._later(stream, lambda: None)
 
     def cuMemFreeAsync(self, pointer: ctypes.c_void_p, stream: ctypes.c_void_p) -> int:
-        del self.memory[pointer.value]
-        return self._right(stream)
+        return self._later(stream, lambda: self.memory.pop(pointer.value) and None)
 
     def at(self, pointer: int, size: int) -> np.ndarray[Any, Any] | None:
         """The bytes of the GPU that an address means; None where there are fewer."""
@@ -137,11 +141,10 @@ class FakeLibrary:
     def _copy(self, target: Any, source: Any, size: Any, stream: Any, *there: Any) -> int:
         if any(self.at(pointer.value, size.value) is None for pointer in there):
             return 1
-        ctypes.memmove(target, source, size.value)
-        return self._right(stream)
+        return self._later(stream, lambda: ctypes.memmove(target, source, size.value) and None)
 
     def cuMemcpyHtoDAsync_v2(self, target: Any, source: Any, size: Any, stream: Any) -> int:
-        return self._copy(target, source, size, stream, target)
+        return self._copy(target, ctypes.string_at(source, size.value), size, stream, target)
 
     def cuMemcpyDtoHAsync_v2(self, target: Any, source: Any, size: Any, stream: Any) -> int:
         return self._copy(target, source, size, stream, source)
@@ -176,11 +179,14 @@ class FakeLibrary:
         room = ctypes.cast(length, ctypes.POINTER(ctypes.c_size_t))[0]
         arguments = Row(ctypes.string_at(buffer, room), self.at).all(kinds)
         self.launches.append((kernel.__name__, (gx, gy, gz), (bx, by, bz), shared))
-        if any(a is None for a in arguments):
-            self.broken = 700
-        elif simulate(kernel, (gx, gy, gz), (bx, by, bz), *arguments, shared=shared).findings:
-            self.broken = 719
-        return self._right(stream)
+
+        def run() -> None:
+            if any(a is None for a in arguments):
+                self.broken = 700
+            elif simulate(kernel, (gx, gy, gz), (bx, by, bz), *arguments, shared=shared).findings:
+                self.broken = 719
+
+        return self._later(stream, run)
 
 
 class Row:

@@ -8,6 +8,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import cuda
+from jt_edu.base.source_text import remember
 from jt_edu.cuda import on_card
 from jt_edu.cuda.arguments import kind_of
 from jt_edu.cuda.device_array import CardArray, HostArray
@@ -52,6 +53,37 @@ def test_a_kernel_reads_and_writes_arrays_of_the_gpu_and_nothing_comes_back_unas
     assert library.launches == [("scaled", (3, 1, 1), (32, 1, 1), 0)]
     assert "cuMemcpyDtoHAsync_v2" not in library.calls
     assert np.array_equal(out.copy_to_host(), F32(2.5) * row())
+
+
+PRINTED = """
+from jt_edu import cuda
+from jt_edu.backends.mathlib import exp, maximum
+
+
+@cuda.jit
+def each(n0, a0, a1, out0):
+    i0 = cuda.grid(1)
+    if i0 < n0:
+        out0[i0] = maximum(exp(a0[i0]) * a1[i0], a1[i0])
+
+
+def kernel(lo, hi, n0, a0, a1, out0):
+    each[(n0 + 255) // 256, 256](n0, a0, a1, out0)
+"""
+
+
+def test_a_printed_text_runs_on_the_gpu_and_in_the_interpreter_to_the_same_bits(card):
+    space = {}
+    exec(compile(PRINTED, remember(PRINTED, "<printed>"), "exec"), space)  # noqa: S102 - the text above
+    x, y, plain = np.sin(row(300)), np.cos(row(300)), np.zeros(300, F32)
+    space["kernel"](0, 300, 300, x, y, plain)
+    library = card()
+    out = cuda.device_array(300, "float32")
+    space["kernel"](0, 300, 300, cuda.to_device(x), cuda.to_device(y), out)
+
+    assert library.launches == [("each", (2, 1, 1), (256, 1, 1), 0)]
+    assert np.array_equal(out.copy_to_host(), plain)
+    assert np.array_equal(plain, np.maximum(np.exp(x) * y, y))
 
 
 @pytest.mark.parametrize("there", [True, False], ids=["device arrays", "arrays of NumPy"])

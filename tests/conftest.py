@@ -30,6 +30,8 @@ ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("JT_EDU_COMPILE_PROCESSES", "1")  # tests fill all cores
 os.environ.setdefault("JT_EDU_CACHE", str(ROOT / ".pytest_cache" / "kernels"))  # kept between runs, shared by workers
 
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")  # kernels of a GPU are interpreted, unless a test brings a GPU
+
 import hypothesis  # noqa: E402  the environment above comes first
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402

@@ -86,7 +86,7 @@ def translate(function: Callable[..., Any], device: Callable[[Any], Callable[...
     except (OSError, TypeError) as error:
         found = f"{function!r}, whose text is not to be found"
         raise KernelError("the interpreter reads the text of a kernel", found, "a def in a file or a cell") from error
-    tree, body = _parsed(lines, first)
+    tree, body = parsed(lines, first)
     given = {**function.__globals__, **_closure(function)}
     names: dict[str, Any] = {}
     targets = dict(_targets(body))
@@ -104,7 +104,7 @@ def translate(function: Callable[..., Any], device: Callable[[Any], Callable[...
     return Program(changed.name, run, text)
 
 
-def _parsed(lines: list[str], first: int) -> tuple[ast.Module, ast.FunctionDef]:
+def parsed(lines: list[str], first: int) -> tuple[ast.Module, ast.FunctionDef]:
     """The tree of a def that may stand further in, with the lines of its file."""
     inner = lines[0][:1].isspace()
     try:

@@ -1,0 +1,76 @@
+"""Texts: which kernels of a GPU does some work of jt_edu print, and what are they launched with?
+
+    with collected() as texts: ...          nothing is computed: arrays hold zeros, however large they are
+    launches(source)                        the kernels of one text, each with the kinds of its arguments
+
+A text serves every shape, but its schedule depends on the sizes, so work is done in the sizes that are meant.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+import jt_edu as jt
+from jt_edu import backends
+from jt_edu.backends import Program, define
+from jt_edu.codegen.emit_python import Source
+from jt_edu.cuda.arguments import Kind, kind_of
+from jt_edu.cuda.backend import CudaSim
+from jt_edu.cuda.gpu_function import GpuFunction
+
+
+class Collector(CudaSim):
+    """A backend that keeps the text of each kernel, and runs none."""
+
+    name = "collector"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: dict[str, Source] = {}
+
+    def compile(self, source: Source) -> Program:
+        """Keep a text."""
+        self.texts[source.key] = source
+        return Program(lambda *_: None, compiled=True, seconds=0.0, path=None)
+
+    empty = staticmethod(np.zeros)
+
+
+@contextmanager
+def collected() -> Iterator[dict[str, Source]]:
+    """The texts of all that is computed inside, by key."""
+    collector = Collector()
+    backends.register(collector)
+    with jt.flag_scope(backend=collector.name), np.errstate(all="ignore"):
+        yield collector.texts
+
+
+def launches(source: Source) -> list[tuple[GpuFunction, tuple[Kind, ...]]]:
+    """The kernels that a text launches, with the kinds of their arguments; empty for one that is written by hand."""
+    found: list[tuple[GpuFunction, tuple[Kind, ...]]] = []
+    if "@cuda.jit" not in source.text:
+        return found
+    space = define(source, source.key).__globals__
+    for name, kernel in [*space.items()]:
+        if isinstance(kernel, GpuFunction) and not kernel.device and f"def {name}(" in source.text:
+            space[name] = _Noted(kernel, found)
+    space["kernel"](0, 1, *map(_example, source.parameters))
+    return found
+
+
+class _Noted:
+    """Stands in the place of a kernel, and notes what it would be launched with."""
+
+    def __init__(self, kernel: GpuFunction, found: list[tuple[GpuFunction, tuple[Kind, ...]]]) -> None:
+        self.kernel, self.found = kernel, found
+
+    def __getitem__(self, _: object) -> object:
+        return lambda *given: self.found.append((self.kernel, tuple(map(kind_of, given))))
+
+
+def _example(parameter: object) -> object:
+    """The smallest argument of a kind."""
+    if parameter.rank is None:
+        return 1 if parameter.dtype == "int64" else np.dtype(parameter.dtype).type(1)
+    return np.zeros((1,) * parameter.rank, parameter.dtype)

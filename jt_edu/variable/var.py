@@ -139,7 +139,7 @@ class Var(Arithmetic):
             half = node.dtype is bfloat16
             data = from_bfloat16(data) if half and node.op is not CONSTANT else data
             data = np.array(data, np.float32 if half else node.dtype.storage, copy=copy or None)
-        found: np.ndarray[Any, Any] = data.view(np.ndarray)  # also of a matrix that shares its memory
+        found: np.ndarray[Any, Any] = np.asarray(data).view(np.ndarray)  # of a matrix or a device, too
         found.flags.writeable = bool(copy)
         return found
 

@@ -45,6 +45,7 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.text_to_llvm", "backends.llvm_array", "backends.llvm_number",  # numba makes the same, in more time
     "backends.llvm_library",
     "runtime.trace_events", "runtime.array_summary",  # what those hear who watch
+    "runtime.devices",  # nothing moves until somebody brings a device (decision 096)
     "backends.learner_bodies",  # what only kernels call whose body a learner wrote
     "base.hints", "base.migration", "base.did_you_mean",  # the last part of an error: no answer depends on it
     "variable.gradient_errors",  # the same

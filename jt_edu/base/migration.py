@@ -128,7 +128,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("x", "fill_"): "x.assign(jt.full_like(x, ...))",
     ("x", "normal_"): "x.assign(jt.randn(x.shape))",
     ("x", "uniform_"): "x.assign(jt.rand(x.shape))",
-    ("net", "cpu"): _CPU,
     ("net", "cuda"): _CPU,
     ("net", "reset_parameters"): "making the layer anew",
     ("net", "reset_running_stats"): "making the layer anew",

@@ -5,8 +5,9 @@
     jt.flags.backend = ...   a backend with arrays of its own: all is computed there, and what lies elsewhere is copied
 
 A device is the memory of a backend that brings arrays of its own (`Device`); all others work on NumPy arrays, on the
-device "cpu". Two devices in one operator are an error, unless the flag names one of them. Numbers of the graph, and CPU
-arrays of one number, fit everywhere. What is made of numbers alone, such as `jt.zeros`, is computed where it is needed.
+device "cpu". Two devices in one operator are an error, unless the flag names one of them. Numbers of the graph fit
+everywhere, and so do CPU arrays of one number or of indices. What is made of numbers alone, such as `jt.zeros`, is
+computed where it is needed.
 
 A plan belongs to one device. Where a graph moves between two, it is cut at the moves (`arrive`): what lies before them
 is a run of its own.
@@ -26,11 +27,13 @@ from jt_edu import backends
 from jt_edu.backends import Backend
 from jt_edu.base.context import Context, current
 from jt_edu.base.errors import ArgumentError
-from jt_edu.ir.meta_ops import CONSTANT, HostCall
+from jt_edu.base.migration import no_gpu
+from jt_edu.ir.meta_ops import CONSTANT, SOURCE, HostCall, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, age, forget, needed, reached
 from jt_edu.runtime.plan import Plan
 
-CPU = "cpu"
+CPU, CUDA = "cpu", "cuda"
+ABROAD: set[str] = set()  # the devices that anything was ever asked to lie on
 Compute = Callable[[list[Node], Context], None]
 
 
@@ -88,19 +91,52 @@ def moved(x: Any, source: str, target: str) -> Any:
 def device_named(name: str) -> Device | None:
     """The backend whose device that is; None for the CPU, and for a backend that works there."""
     found: Any = None if name == CPU else backends.get(name)
-    return found if getattr(found, "device", CPU) == name else None
+    return _seen(found) if getattr(found, "device", CPU) == name else None
 
 
 def chosen(context: Context) -> Device | None:
     """The device that all is computed on, if the flags name one."""
     found: Any = backends.get(context.flags.backend)
-    return found if getattr(found, "device", CPU) != CPU else None
+    return _seen(found) if getattr(found, "device", CPU) != CPU else None
+
+
+def _seen(device: Any) -> Any:
+    if device is not None and device.device not in ABROAD:
+        ABROAD.add(device.device)
+    return device
+
+
+def put(data: Any, name: str, node: Node) -> Node:
+    """A leaf with the numbers of a node on a device, which takes its place."""
+    fresh = Node(SOURCE, (), node.shape, node.dtype, carried(data, device_named(name), node))
+    fresh.tracked, fresh.name = node.tracked, node.name
+    return fresh
+
+
+def use_cuda(value: int) -> None:
+    """What jt.flags.use_cuda does: 1 has all computed on the device "cuda", if there is one; 0 is as before."""
+    context = current()
+    flags, before = context.flags, context.rank_state.setdefault("before cuda", [])
+    if value and flags.backend != CUDA:
+        if not is_there(CUDA):
+            no_gpu(value)
+        before.append(flags.backend)
+        flags.backend = CUDA
+    elif not value and before:
+        flags.backend = before.pop()
+
+
+def is_there(name: str) -> bool:
+    """Whether a device of that name can be had."""
+    return name == CPU or (name in backends.names() and device_named(name) is not None)
 
 
 def device_of(node: Node) -> str:
     """Where a value lies, or will."""
     if node.data is not None:
         return getattr(node.data, "device", CPU)
+    if not ABROAD and chosen(current()) is None:  # the usual case: no graph has to be searched
+        return CPU
     if (found := chosen(current())) is not None and not isinstance(node.op, Move):
         return found.device
     return places(needed([node]), None)[node] or CPU
@@ -122,7 +158,8 @@ def places(order: Sequence[Node], all_on: Device | None) -> dict[Node, str]:
             device = CPU if node.op is CONSTANT else node.data.device
             found[node] = "" if device == CPU and not node.shape else device
         else:
-            theirs = {found[i]: i for i in node.inputs}
+            looks = node.inputs[1:] if isinstance(node.op, (Reindex, ReindexReduce)) else ()  # a CPU's indices fit
+            theirs = {found[i]: i for i in node.inputs if i not in looks or found[i] != CPU}
             theirs.pop("", None)
             if len(theirs) > 1:
                 raise _two_devices(node, theirs)
@@ -167,9 +204,10 @@ def arrive(graph: Sequence[Node], wanted: list[Node], context: Context, compute:
         moves = {n for n in order if n.data is None and isinstance(n.op, Move)}
         if not moves:
             break
+        where = places(order, chosen(context))  # what is made of numbers alone is made again where it is needed
         after = set(reached(order, moves, lambda n: n.inputs if n.data is None else ()))
-        before = {i for n in after for i in n.inputs if i not in after and i.data is None}
-        compute(sorted(before, key=age), context)
+        before = {i for n in after for i in n.inputs if i not in after and (where[i] or n in moves)}
+        compute(sorted([n for n in before if n.data is None], key=age), context)
         for node in sorted(moves, key=age):
             if node.inputs[0].data is not None:
                 assert isinstance(node.op, Move), "they were chosen so"

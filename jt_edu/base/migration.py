@@ -174,7 +174,7 @@ _OF_JT = (
 )
 ROOMS = (  # loaded when asked for
     "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft amp "
-    "config zoo cuda"
+    "config zoo cuda library"
 )
 _OF_MATRICES = (
     "cholesky cholesky_solve det eig eigh inv logdet lstsq lu_factor matrix_exp matrix_rank pinv qr slogdet solve "

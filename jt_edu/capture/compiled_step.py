@@ -151,7 +151,7 @@ class CompiledStep:
         same = tuple([nodes.index(n) for n in nodes])  # one Var given twice is another step than two Vars
         mode = context.flags.fuse, context.no_grad, in_force(context)
         where = tuple([device_of(n) for n in nodes])
-        key = (kinds, same, where, tuple(named), backend, mode, plan_key(context))
+        key = (kinds, same, tuple(named), backend, mode, plan_key(context), where)
         mine = self._mine(context)
         with mine.lock:
             known = mine.of(key)

@@ -25,14 +25,16 @@ import numpy as np
 
 from jt_edu import backends
 from jt_edu.backends import Backend
-from jt_edu.base.context import Context, current
-from jt_edu.base.errors import ArgumentError
+from jt_edu.base.context import CHECKS, Context, current
+from jt_edu.base.errors import ArgumentError, BackendError
 from jt_edu.base.migration import no_gpu
 from jt_edu.ir.meta_ops import CONSTANT, SOURCE, HostCall, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, age, forget, needed, reached
-from jt_edu.runtime.plan import Plan
+from jt_edu.runtime.plan import Plan, make_plan
 
 CPU, CUDA = "cpu", "cuda"
+CPU_BACKENDS = ("numba", "python")  # nothing has to be loaded to know it
+INTERFACE = 1  # the version of what a device has to offer; a device may state its own as `interface`
 ABROAD: set[str] = set()  # the devices that anything was ever asked to lie on
 Compute = Callable[[list[Node], Context], None]
 
@@ -46,6 +48,7 @@ class Device(Backend, Protocol):
     """
 
     device: str  # its name, as in x.to(name): the same as `name`
+    interface: int = INTERFACE  # optional: the version of this protocol that it was written for
 
     def from_host(self, array: np.ndarray[Any, Any]) -> Any:
         """A copy of a NumPy array on the device."""
@@ -91,19 +94,37 @@ def moved(x: Any, source: str, target: str) -> Any:
 def device_named(name: str) -> Device | None:
     """The backend whose device that is; None for the CPU, and for a backend that works there."""
     found: Any = None if name == CPU else backends.get(name)
-    return _seen(found) if getattr(found, "device", CPU) == name else None
+    return _seen(found) if found is not None and getattr(found, "device", CPU) == name else None
 
 
 def chosen(context: Context) -> Device | None:
     """The device that all is computed on, if the flags name one."""
-    found: Any = backends.get(context.flags.backend)
-    return _seen(found) if getattr(found, "device", CPU) != CPU else None
+    return device_named(context.flags.backend) if ABROAD else None
 
 
 def _seen(device: Any) -> Any:
-    if device is not None and device.device not in ABROAD:
+    if device.device not in ABROAD:
+        check_interface(device)
         ABROAD.add(device.device)
     return device
+
+
+def forget_plans() -> None:
+    """Plan anew what this rank runs from now on, since a device can do more than before, or less."""
+    for name in ("plans", "outlines", "alone"):
+        current().rank_state.pop(name, None)
+
+
+def check_interface(device: Any) -> None:
+    """Refuse a device that was written for another version of what is asked of one."""
+    made_for = getattr(device, "interface", INTERFACE)
+    if made_for != INTERFACE:
+        found = f"{device.name}, which was written for version {made_for}"
+        raise BackendError(f"devices have version {INTERFACE} of the interface here", found, f"interface={INTERFACE}")
+
+
+# who sets the flag has a device looked at: from then on it is asked where things lie
+CHECKS["backend"] = lambda name: name in CPU_BACKENDS or device_named(backends.get(name).name)
 
 
 def put(data: Any, name: str, node: Node) -> Node:
@@ -135,7 +156,7 @@ def device_of(node: Node) -> str:
     """Where a value lies, or will."""
     if node.data is not None:
         return getattr(node.data, "device", CPU)
-    if not ABROAD and chosen(current()) is None:  # the usual case: no graph has to be searched
+    if not ABROAD:  # the usual case: no graph has to be searched
         return CPU
     if (found := chosen(current())) is not None and not isinstance(node.op, Move):
         return found.device
@@ -176,17 +197,15 @@ def _two_devices(node: Node, theirs: dict[str, Node]) -> ArgumentError:
     return error
 
 
-def planned(
-    make: Callable[..., Plan], order: Sequence[Node], held: set[Node], context: Context, algorithms: bool
-) -> Plan:
-    """The plan for a graph on the device where it is computed. Who has kernels but no compiler makes it itself."""
-    device = chosen(context)
+def plan_there(order: Sequence[Node], held: set[Node], fuse: bool, algorithms: bool) -> Plan:
+    """The plan for a graph, on the device where it is computed. Who has kernels but no compiler makes it itself."""
+    device = chosen(current())
     where = places(order, device)
     names = {where[n] for n in order if n.data is None} - {"", CPU}
     device = device_named(names.pop()) if device is None and names else device
     if any(isinstance(n.op, Move) and n.data is None for n in order):
         raise ArgumentError("a plan belongs to one device", "x.to(...) inside it", "x.to(...) and x.sync() before")
-    plan: Plan = getattr(device, "make_plan", make)(order, held, context.flags.fuse, algorithms and device is None)
+    plan: Plan = getattr(device, "make_plan", make_plan)(order, held, fuse, algorithms and device is None)
     plan.device = device
     return plan
 
@@ -237,13 +256,13 @@ def carried(data: Any, target: Device | None, node: Node) -> Any:
     return found
 
 
-def bring(target: Device | None, arrays: list[Any], order: Sequence[Node]) -> None:
-    """Copy the arrays of a plan to its device, where they do not lie there already; numbers stay what they are."""
-    if target is None:
-        return
+def bring(target: Device, order: Sequence[Node], arrays: list[Any] | None = None) -> list[Any]:
+    """The arrays of a plan on its device: copies, where they do not lie there already. Numbers stay what they are."""
+    arrays = [n.data for n in order] if arrays is None else arrays
     for slot, node in enumerate(order):
         array = arrays[slot]
         if array is not None and node.op is not CONSTANT and array.device != target.device:
             arrays[slot] = carried(array, target, node)
             if node.data is array and chosen(current()) is target:  # from here on it lies there, as in Jittor
                 node.data = arrays[slot]
+    return arrays

@@ -34,7 +34,7 @@ from jt_edu.ir.meta_ops import CONSTANT, SOURCE
 from jt_edu.ir.node import OFTEN, Node, age, behind, callers_line, describe_line, forget, look_back, needed
 from jt_edu.runtime.conv_step import run_convolution
 from jt_edu.runtime.determinism import determine
-from jt_edu.runtime.devices import arrive, bring, carried, planned
+from jt_edu.runtime.devices import ABROAD, arrive, bring, carried, plan_there
 from jt_edu.runtime.plan import ROW, Check, Plan, Step, compile_plan, make_plan, read_slot
 from jt_edu.runtime.trace_events import announce_plan, announce_step, seen_by_traces, tell_values
 
@@ -75,7 +75,7 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
 
 def _compute(pending: list[Node], context: Context) -> None:
     if context.traces:
-        pending = arrive(needed(pending), pending, context, _compute)
+        pending = arrive(needed(pending), pending, context, _compute) if ABROAD else pending
         _run_watched(needed(pending), pending, context)
     else:
         plan, order = recall(pending, context)
@@ -157,7 +157,7 @@ def recall(wanted: list[Node], context: Context) -> tuple[Plan, list[Node]]:
         plan.used = next(context.ids)
         found += known[2]
         return plan, [found[k] for k in known[1]]
-    wanted = arrive(found, wanted, context, _compute)
+    wanted = arrive(found, wanted, context, _compute) if ABROAD else wanted
     with STILL:
         found = [*wanted]
         key, spots = structure(found, context)
@@ -188,7 +188,7 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
             if plan is None:
                 held = {n for n in order if n.data is None and (n.holders or n.runs >= OFTEN)}
                 wishes = context.rank_state.get(NAME, DEFAULT)
-                plan = planned(make_plan, order, held, context, wishes.enabled)
+                plan = (plan_there if ABROAD else make_plan)(order, held, context.flags.fuse, wishes.enabled)
                 if wishes.deterministic:
                     determine(plan, order, wishes.strict)
                 if len(plans) >= PLANS:  # several at once: to look for the oldest costs a millisecond
@@ -241,8 +241,7 @@ def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
     fresh = {} if plan.compiled else compile_plan(plan, plan.device or backends.get(context.flags.backend))
     backend = plan.backend
     assert backend is not None, "somebody compiled the plan"
-    arrays: list[Any] = [n.data for n in order]
-    bring(plan.device, arrays, order)
+    arrays: list[Any] = [n.data for n in order] if plan.device is None else bring(plan.device, order)
     if not context.traces:
         if plan.page is not None:
             plan.page.run(arrays, order)

@@ -230,7 +230,7 @@ def script_of(plan: Plan, backend: Backend) -> Callable[[list[Any], Sequence[Any
         return Script(plan, backend)
 
     def run(arrays: list[Any], nodes: Sequence[Any]) -> None:
-        bring(plan.device, arrays, nodes)
+        bring(plan.device, nodes, arrays)
         execute.run_steps(plan, arrays, plan.device, list(nodes))
 
     return run

@@ -18,7 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("ops", "autograd", "linalg", "fft", "sparse"),  # 5 operators
     ("capture", "draw", "introspect"),  # 6 steps that are run again; looking
     ("nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 7 learning
-    ("config", "lens", "benchmark", "launch"),  # 8 looking at all of it
+    ("config", "lens", "benchmark", "launch", "library"),  # 8 looking at all of it
     (
         "models",
         "zoo",

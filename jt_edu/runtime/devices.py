@@ -36,7 +36,7 @@ CPU, CUDA = "cpu", "cuda"
 CPU_BACKENDS = ("numba", "python")  # nothing has to be loaded to know it
 INTERFACE = 1  # the version of what a device has to offer; a device may state its own as `interface`
 ABROAD: set[str] = set()  # the devices that anything was ever asked to lie on
-Compute = Callable[[list[Node], Context], None]
+Run = Callable[[list[Node]], None]
 
 
 class Device(Backend, Protocol):
@@ -210,7 +210,7 @@ def plan_there(order: Sequence[Node], held: set[Node], fuse: bool, algorithms: b
     return plan
 
 
-def arrive(graph: Sequence[Node], wanted: list[Node], context: Context, compute: Compute) -> list[Node]:
+def arrive(graph: Sequence[Node], wanted: list[Node], context: Context, run: Run) -> list[Node]:
     """Run whatever lies before a move, and the moves; what is left to compute lies on one device.
 
     `graph` is what lies behind `wanted`, folded or not: where all of it is on one device, nobody has to look inside.
@@ -218,27 +218,35 @@ def arrive(graph: Sequence[Node], wanted: list[Node], context: Context, compute:
     there = {n.data.device for n in graph if n.data is not None and n.op is not CONSTANT and n.shape}
     if len(there) < 2 and not any(isinstance(n.op, Move) and n.data is None for n in graph):
         return wanted
-    while True:
-        order = needed(wanted)
-        moves = {n for n in order if n.data is None and isinstance(n.op, Move)}
-        if not moves:
-            break
-        where = places(order, chosen(context))  # what is made of numbers alone is made again where it is needed
-        after = set(reached(order, moves, lambda n: n.inputs if n.data is None else ()))
-        before = {i for n in after for i in n.inputs if i not in after and (where[i] or n in moves)}
-        compute(sorted([n for n in before if n.data is None], key=age), context)
-        for node in sorted(moves, key=age):
-            if node.inputs[0].data is not None:
-                assert isinstance(node.op, Move), "they were chosen so"
-                node.data = carried(node.inputs[0].data, device_named(node.op.target), node)
-                if not node.tracked:
-                    forget(node)
-    pending = [n for n in wanted if n.data is None]
-    where = places(order, chosen(context))
-    groups = dict.fromkeys(where[n] for n in pending if where[n])
-    for name in list(groups)[1:]:
-        compute([n for n in pending if where[n] == name], context)
+    held, context.due[:] = list(context.due), []  # those are among the wanted, or not yet due
+    try:
+        while _moves(wanted, context, run):
+            pass
+        pending = [n for n in wanted if n.data is None]
+        where = places(needed(pending), chosen(context))
+        groups = dict.fromkeys(where[n] for n in pending if where[n])
+        for name in list(groups)[1:]:
+            run([n for n in pending if where[n] == name])
+    finally:
+        context.due[:] = [*held, *context.due]
     return [n for n in pending if n.data is None]
+
+
+def _moves(wanted: list[Node], context: Context, run: Run) -> bool:
+    """Run what no move is needed for, and the moves that can be done then; False if there are none."""
+    order = needed(wanted)
+    moves = [n for n in order if n.data is None and isinstance(n.op, Move)]
+    where = places(order, chosen(context))  # what is made of numbers alone is made again where it is needed
+    after = set(reached(order, set(moves), lambda n: n.inputs if n.data is None else ()))
+    before = {i for n in after for i in n.inputs if i not in after and (where[i] or n in moves)}
+    run(sorted([n for n in before if n.data is None], key=age))
+    for node in moves:
+        if node.inputs[0].data is not None:
+            assert isinstance(node.op, Move), "they were chosen so"
+            node.data = carried(node.inputs[0].data, device_named(node.op.target), node)
+            if not node.tracked:
+                forget(node)
+    return bool(moves)
 
 
 def carried(data: Any, target: Device | None, node: Node) -> Any:
@@ -254,6 +262,11 @@ def carried(data: Any, target: Device | None, node: Node) -> Any:
         for t in context.traces:
             t.copies.append(record)
     return found
+
+
+def owned(node: Node) -> Any:
+    """The array of a value, which nobody else writes to: on the CPU a copy, and on a device nobody does."""
+    return np.array(node.data) if device_of(node) == CPU else node.data
 
 
 def bring(target: Device, order: Sequence[Node], arrays: list[Any] | None = None) -> list[Any]:

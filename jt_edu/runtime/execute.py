@@ -69,18 +69,14 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
     if len(wanted) == 1 and not context.due and not context.traces and _run_alone(node, context):
         return
     pending = [n for n in (*context.due, *wanted) if n.data is None]
-    _compute(pending, context)
-    context.due[:] = [n for n in context.due if n.data is None]  # what another thread has added meanwhile
-
-
-def _compute(pending: list[Node], context: Context) -> None:
     if context.traces:
-        pending = arrive(needed(pending), pending, context, _compute) if ABROAD else pending
+        pending = arrive(needed(pending), pending, context, run) if ABROAD else pending
         _run_watched(needed(pending), pending, context)
     else:
         plan, order = recall(pending, context)
         arrays = run_plan(plan, order, context)
         settle(order if plan.tracked else (), [(order[k], read_slot(plan, arrays, k)) for k in plan.keep])
+    context.due[:] = [n for n in context.due if n.data is None]  # what another thread has added meanwhile
 
 
 def _run_alone(node: Node, context: Context) -> bool:
@@ -157,7 +153,7 @@ def recall(wanted: list[Node], context: Context) -> tuple[Plan, list[Node]]:
         plan.used = next(context.ids)
         found += known[2]
         return plan, [found[k] for k in known[1]]
-    wanted = arrive(found, wanted, context, _compute) if ABROAD else wanted
+    wanted = arrive(found, wanted, context, run) if ABROAD else wanted
     with STILL:
         found = [*wanted]
         key, spots = structure(found, context)

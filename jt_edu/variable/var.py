@@ -24,7 +24,7 @@ from jt_edu.ir import builders
 from jt_edu.ir import scalar_ops as f
 from jt_edu.ir.meta_ops import CONSTANT, SOURCE, Elementwise
 from jt_edu.ir.node import Node
-from jt_edu.runtime.devices import CPU, device_of
+from jt_edu.runtime.devices import device_of, owned
 from jt_edu.runtime.execute import run
 from jt_edu.variable.autograd import LEAF
 from jt_edu.variable.memory_format import FORMATS, in_format, inherit
@@ -205,9 +205,7 @@ class Var(Arithmetic):
         return (_restore, (np.array(self.numpy()), str(self.dtype), self._node.tracked, self.name))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Var:
-        data = self.sync()._node.data  # nobody writes to what lies on a device
-        data = np.array(data) if device_of(self._node) == CPU else data
-        twin = Var._of(Node(SOURCE, (), self.shape, self.dtype, data))
+        twin = Var._of(Node(SOURCE, (), self.shape, self.dtype, owned(self.sync()._node)))
         twin._node.tracked, twin._node.owner, twin.name = self._node.tracked, weakref.ref(twin), self.name
         memo[id(self)] = twin
         return twin

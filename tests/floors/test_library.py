@@ -9,6 +9,7 @@ from sklearn.datasets import load_digits
 
 import jt_edu as jt
 from jt_edu import backends, library, nn
+from jt_edu.library.by_name import FALLBACKS, KERNELS
 from jt_edu.nn import functional
 from jt_edu.runtime import devices
 from tests.floors.runtime.far import Far
@@ -28,7 +29,7 @@ def _installed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.syspath_prepend(str(PACKAGE))
     yield
-    for known in (backends._loaded, library._kernels, library._fallbacks, sys.modules):
+    for known in (backends._loaded, KERNELS, FALLBACKS, sys.modules):
         known.pop(NAME, None)
     devices.ABROAD.discard(NAME)
     devices.forget_plans()
@@ -59,7 +60,7 @@ def trained(digits, device, steps=8, optimizer=jt.optim.SGD, lr=0.5):
 def without(op):
     """The device, with one kernel less."""
     backends.get(NAME)
-    del library._kernels[NAME][op]
+    del KERNELS[NAME][op]
     devices.forget_plans()
 
 
@@ -69,8 +70,8 @@ def test_a_package_with_fourteen_kernels_trains_a_network_with_the_losses_of_the
 
     np.testing.assert_allclose(losses, trained(digits, "cpu"), rtol=1e-5)
     assert losses[-1] < losses[0] - 0.2
-    assert len(library._kernels[NAME]) == 14
-    assert {k.name for k in t.kernels if k.backend == NAME} <= library._kernels[NAME].keys()
+    assert len(KERNELS[NAME]) == 14
+    assert {k.name for k in t.kernels if k.backend == NAME} <= KERNELS[NAME].keys()
     assert [c.target for c in t.copies] == [NAME] * 6  # four parameters, the images, the labels
 
 
@@ -189,7 +190,7 @@ def test_texts_of_loops_are_refused():
 @pytest.fixture
 def mine():
     yield library.Library("mine", "DEF")
-    for known in library._kernels.values():
+    for known in KERNELS.values():
         for name in [n for n in known if n.startswith("mine::")]:
             del known[name]
 

@@ -23,7 +23,7 @@ from jt_edu.capture.guards import alike
 from jt_edu.ir.builders import lies_as_kernels_read, source
 from jt_edu.ir.meta_ops import CONSTANT, SOURCE
 from jt_edu.ir.node import Node
-from jt_edu.runtime.devices import device_of
+from jt_edu.runtime.devices import ABROAD, CPU, device_of
 from jt_edu.runtime.execute import run
 from jt_edu.runtime.plan import Plan, read_slot
 from jt_edu.runtime.plan_source import script_of
@@ -82,7 +82,7 @@ def fits(replay: Replay, leaves: list[Any]) -> bool:
 def facts(var: Var) -> tuple[Any, ...]:
     """What a captured step takes for granted of a Var that it finds by itself."""
     node = var._node
-    return (node.shape, node.dtype, node.tracked, var._hooks, device_of(node))
+    return (node.shape, node.dtype, node.tracked, var._hooks, device_of(node) if ABROAD else CPU)
 
 
 def play(replay: Replay, leaves: list[Any]) -> Any:
@@ -166,7 +166,8 @@ def array_of(a: Any) -> Any:
 
 def box(data: Any, dtype: DType) -> Any:
     """An array as it is; a number of the graph as an array without axes."""
-    return source(data, dtype).data if isinstance(data, (int, float, complex)) else data
+    array = isinstance(data, np.ndarray) or not isinstance(data, (int, float, complex))  # most are NumPy's
+    return data if array else source(data, dtype).data
 
 
 def nameless(node: Node) -> Node:

@@ -34,7 +34,7 @@ from jt_edu.ir.meta_ops import CONSTANT, SOURCE
 from jt_edu.ir.node import OFTEN, Node, age, behind, callers_line, describe_line, forget, look_back, needed
 from jt_edu.runtime.conv_step import run_convolution
 from jt_edu.runtime.determinism import determine
-from jt_edu.runtime.devices import ABROAD, arrive, bring, carried, plan_there
+from jt_edu.runtime.devices import ABROAD, arrive, bring, carried, device_of, plan_there
 from jt_edu.runtime.plan import ROW, Check, Plan, Step, compile_plan, make_plan, read_slot
 from jt_edu.runtime.trace_events import announce_plan, announce_step, seen_by_traces, tell_values
 
@@ -95,7 +95,9 @@ def _run_alone(node: Node, context: Context) -> bool:
             return False
         if i not in found:
             found.append(i)
-            key += (i.dtype, i.op) if i.op is CONSTANT else (i.dtype, i.shape, i.data.device)
+            key += (i.dtype, i.op is CONSTANT or i.shape)
+            if ABROAD:
+                key.append(device_of(i))
         else:  # the same twice
             key.append(found.index(i))
     if NAME in context.rank_state:
@@ -228,7 +230,7 @@ def structure(order: list[Node], context: Context) -> tuple[tuple[Any, ...], dic
         elif node.op is CONSTANT:
             add(node.dtype)
         else:  # where an array came from does not matter any more
-            key += (node.shape, node.dtype, node.tracked, node.data.device)
+            key += (node.shape, node.dtype, node.tracked, node.data.device if ABROAD else "")
     return tuple(key), slot
 
 

@@ -78,7 +78,14 @@ def cuda(x: Var) -> Callable[[], Var]:
     return partial(to, x, CUDA)
 
 
-for _name, _ask in (("size", size), ("device", device), ("cuda", cuda)):
+def is_cuda(x: Var) -> bool:
+    """Whether x lies on the device "cuda". Where there is none, a Var has no such name."""
+    if not is_there(CUDA):
+        raise AttributeError("is_cuda")
+    return device_of(x.node) == CUDA
+
+
+for _name, _ask in (("size", size), ("device", device), ("cuda", cuda), ("is_cuda", is_cuda)):
     setattr(Var, _name, property(_ask))
 
 

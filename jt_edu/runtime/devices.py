@@ -83,7 +83,12 @@ def move(source: str, target: str) -> Move:
     def back(_out: Any, dout: Any, _x: Any) -> Any:
         return moved(dout, target, source)
 
-    return Move(f"to_{target}", lambda array: array, (back,), f"a copy to {target}", target)
+    return Move(f"to_{target}", _refuse, (back,), f"a copy to {target}", target)
+
+
+def _refuse(_array: Any) -> Any:
+    """A run does all moves before it makes a plan (`arrive`): here somebody made a plan of more than a run."""
+    raise ArgumentError("what is captured, and run as a whole, is on one device", "x.to(...) in it", "x.to(...) before")
 
 
 def moved(x: Any, source: str, target: str) -> Any:
@@ -203,8 +208,6 @@ def plan_there(order: Sequence[Node], held: set[Node], fuse: bool, algorithms: b
     where = places(order, device)
     names = {where[n] for n in order if n.data is None} - {"", CPU}
     device = device_named(names.pop()) if device is None and names else device
-    if any(isinstance(n.op, Move) and n.data is None for n in order):
-        raise ArgumentError("a plan belongs to one device", "x.to(...) inside it", "x.to(...) and x.sync() before")
     plan: Plan = getattr(device, "make_plan", make_plan)(order, held, fuse, algorithms and device is None)
     plan.device = device
     return plan

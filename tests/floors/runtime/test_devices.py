@@ -8,6 +8,8 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import backends, nn
+from jt_edu.introspect.explain import planned
+from jt_edu.lens.kernel_debugger import step_through
 from jt_edu.nn import functional
 from jt_edu.runtime.devices import Copied, device_of
 from tests.floors.runtime.far import Far, Sheet
@@ -290,6 +292,7 @@ def test_use_cuda_has_all_computed_on_the_device_of_that_name():
             jt.flags.use_cuda = 1
             assert y.device == "cuda" == jt.flags.backend
         assert jt.flags.backend == "python" and jt.flags.use_cuda == 0
+    assert jt.array(A).cuda().is_cuda and not jt.array(A).is_cuda
     assert jt.array(A).cuda().device == "cuda" == net().cuda()[0].weight.device
 
 
@@ -360,6 +363,24 @@ def test_a_var_that_a_compiled_step_finds_may_have_moved_since():
     assert [step(far(B)).item() for _ in range(3)] == pytest.approx(first)
     with pytest.raises(jt.ArgumentError, match="computes on one device"):
         step(jt.array(B))
+
+
+def test_views_of_a_graph_show_moves_and_what_lies_on_a_device():
+    moved, there = (jt.array(A).to("far") * 2).sum(), (far(A) * 2).sum()
+
+    for y in (moved, there):
+        assert "sum" in str(jt.explain(y)) and "sum" in str(y.graph()) and y.node.pending
+        assert jt.kernel_sources(y)
+    assert "to_far" in str(moved.graph())
+
+
+def test_a_kernel_of_a_device_can_be_stepped_through():
+    order, plan = planned([(far(A) * 2).sum().node])
+
+    steps = step_through(plan, order, 0)
+
+    written = [t.value for row in steps.moments for t in row.touches if t.write]
+    assert steps.complete and written[-1] == pytest.approx(A.sum() * 2, rel=1e-4)
 
 
 def test_a_move_inside_a_compiled_step_is_refused():

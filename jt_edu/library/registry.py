@@ -123,10 +123,16 @@ def register_backend(name: str, empty: Kernel, from_host: Kernel, interface: int
 
     Raises:
         BackendError: it was written for another version than there is.
+
+    Example:
+        >>> register_backend("abacus", None, None, interface=0)
+        Traceback (most recent call last):
+        BackendError: devices have version 1 of the interface here; found abacus, which was written for version 0...
     """
     made = KernelsByName(name, empty, from_host, interface)
     check_interface(made)
     backends.register(made)
+    forget_plans()
     return made
 
 

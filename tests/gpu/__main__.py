@@ -1,0 +1,56 @@
+"""Run jt_edu on the GPU of this machine, or compile for GPUs that are elsewhere:  python -m tests.gpu
+
+    (nothing)         the parity table on the GPU, two networks trained beside the CPU, and how fast it all is, in less
+                      than four minutes; two files, gpu.json and gpu.md. The checkout and the extra "cuda" are enough.
+    --compile         every kernel text becomes machine code of four GPUs; no GPU is needed, only numba-cuda
+
+    --quick           tiny sizes, a part of the rows: does it run at all?
+    --steps           only what steps of training print; with --compile
+    --every           the parity table in every dtype and shape; with --compile
+    --out FOLDER      where the two files go
+    --seconds N       for all of it
+
+The exit code is 0, or 1 if a number was wrong or a text was refused, or 2 if it could not begin.
+"""
+
+import argparse
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import jt_edu as jt
+from jt_edu.cuda.device import ready
+from tests.gpu import cubins, report
+
+SECONDS = 220.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run, and say how it went."""
+    options = _options(arguments)
+    if options.compile:
+        if find_spec("numba_cuda") is None:
+            print("Kernels are compiled by numba-cuda, which is not here. Try:  pip install 'jt-edu[cuda]' 'numpy<2.5'")
+            return 2
+        return cubins.compile_all(rows_too=not options.steps, every=options.every)
+    try:
+        ready()
+    except jt.JtError as reason:
+        print(f"{reason} Without a GPU,  python -m tests.gpu --compile  compiles all kernels for four of them.")
+        return 2
+    return report.run(options.out, options.seconds, quick=options.quick)
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.gpu", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--compile", action="store_true", help="all kernel texts, for four GPUs; none is needed")
+    parser.add_argument("--steps", action="store_true", help="only those of steps of training")
+    parser.add_argument("--every", action="store_true", help="the parity table in every dtype and shape as well")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, a part of the rows")
+    parser.add_argument("--out", type=Path, default=Path(), metavar="FOLDER", help="where gpu.json and gpu.md go")
+    parser.add_argument("--seconds", type=float, default=SECONDS, metavar="N", help="for all of it")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

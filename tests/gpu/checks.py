@@ -1,0 +1,118 @@
+"""Checks: does the GPU give a CPU's numbers?
+
+    agreeing(row)         a row of the parity table: NumPy's numbers, or those of the backend "python"
+    losses(name, ...)     some steps of training: the losses of the CPU, to 1e-3
+
+Rows are shared by processes, because compiling takes a processor: where they do not fit into their box of time, those
+that were not reached are counted.
+"""
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass, field
+from zlib import crc32
+
+import numpy as np
+
+import jt_edu as jt
+from tests.bench.rows import in_short
+from tests.gpu import work
+from tests.parity.inputs import both, expect_same, seed_of
+from tests.parity.table import Row
+
+LOOSE = 4  # times a CPU's tolerance: sums have another order
+CHUNK = 8  # rows that a process is given at once
+STEPS, CLOSE = 3, 1e-3
+SIZES = {"lenet": (16, 8), "resnet18": (4, 32)}  # of networks that are trained
+
+
+@dataclass
+class Agreement:
+    """How many rows gave the same numbers, which did not and why, and how many were not reached."""
+
+    right: int = 0
+    wrong: dict[str, str] = field(default_factory=dict)
+    missing: int = 0
+
+
+def agreeing(row: Row) -> str:
+    """Why the numbers of a row differ on the GPU; empty if they do not."""
+    dtype, shapes = work.case_of(row)
+    seed = seed_of(row.name, shapes, dtype)
+    try:
+        with np.errstate(all="ignore"):
+            theirs = _expected(row, dtype, shapes, seed)
+            with jt.flag_scope(backend="cuda"):
+                ours = _several(row.ours(*(both(seed + k, s, dtype, row.domain)[0] for k, s in enumerate(shapes))))
+                for mine, yours in zip(ours, theirs, strict=True):
+                    expect_same(mine, yours, dtypes=(dtype,), loose=row.loose * LOOSE)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with a row is told
+        return in_short(error) if str(error).strip() else type(error).__name__
+    return ""
+
+
+def _expected(row: Row, dtype: str, shapes: tuple[tuple[int, ...], ...], seed: int) -> list[object]:
+    if row.numpy is not None:
+        return _several(row.numpy(*(both(seed + k, s, dtype, row.domain)[1] for k, s in enumerate(shapes))))
+    with jt.flag_scope(backend="python"):
+        return [*map(np.asarray, work.numbers(row, dtype, shapes))]
+
+
+def _several(answer: object) -> list[object]:
+    return list(answer) if isinstance(answer, (tuple, list)) else [answer]
+
+
+def in_turn(step: int = 1) -> list[int]:
+    """The numbers of all rows, mixed, so that a part of them has something of each family; each `step`-th."""
+    names = [f"{family} {row.name}" for family, row in work.rows()]
+    return sorted(range(len(names)), key=lambda k: crc32(names[k].encode()))[::step]
+
+
+def chunk_agrees(numbers: Sequence[int]) -> dict[str, str]:
+    """Names of rows, and what is wrong with each."""
+    rows = [*work.rows()]
+    return {f"{rows[k][0]}: {rows[k][1].name}": agreeing(rows[k][1]) for k in numbers}
+
+
+def parity(numbers: Sequence[int], left: Callable[[], float], processes: int) -> Agreement:
+    """Compare rows while there is time left; with no processes, in this one."""
+    chunks = [numbers[k : k + CHUNK] for k in range(0, len(numbers), CHUNK)]
+    found = Agreement(missing=len(numbers))
+    for answers in jt.progress(_answers(chunks, left, processes)):
+        found.missing -= len(answers)
+        found.right += sum(not why for why in answers.values())
+        found.wrong |= {name: why for name, why in answers.items() if why}
+    return found
+
+
+def _answers(chunks: Sequence[Sequence[int]], left: Callable[[], float], processes: int) -> Iterator[dict[str, str]]:
+    if not processes:
+        for chunk in chunks:
+            if left() <= 0:
+                return
+            yield chunk_agrees(chunk)
+        return
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"))
+    with suppress(TimeoutError):
+        for done in as_completed([pool.submit(chunk_agrees, chunk) for chunk in chunks], max(left(), 0)):
+            yield done.result()
+    pool.shutdown(wait=True, cancel_futures=True)
+
+
+def losses(name: str, backend: str, *sizes: int) -> list[float]:
+    """The losses of some steps."""
+    with jt.flag_scope(backend=backend):
+        step = work.STEPS[name](*sizes)
+        return [float(step().item()) for _ in range(STEPS)]
+
+
+def trained(name: str, *sizes: int) -> tuple[list[float], list[float]]:
+    """The losses of the GPU, and of the CPU."""
+    return losses(name, "cuda", *sizes), losses(name, "numba", *sizes)
+
+
+def close(ours: Sequence[float], theirs: Sequence[float]) -> bool:
+    """Whether losses are the same to a thousandth."""
+    return bool(np.allclose(ours, theirs, CLOSE, 0))

@@ -1,0 +1,240 @@
+"""Speed: how fast are kernels on the GPU that is there, beside a copy of its memory, and beside PyTorch?
+
+    Row  --build-->  Case: ours, peer, bytes, flops  --seconds-->  Speed
+
+What a kernel reads and writes bounds it, so its measure is the share of a plain copy of as many bytes; of products and
+convolutions it is what they compute in a second. Launches return before they have ended: a sample is many calls, and
+one wait at the end. The clock is an argument, so that tests can bring their own.
+"""
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import jt_edu as jt
+from jt_edu import nn
+from tests.bench.networks import NETWORKS
+from tests.bench.rows import in_short
+from tests.gpu import work
+
+Clock = Callable[[], float]
+Shapes = tuple[tuple[int, ...], ...]
+SAMPLES, LEAST, CALLS = 5, 0.02, 1 << 12  # of a row; seconds of one; calls of one at most
+
+
+class Case(NamedTuple):
+    """The calls of a row, the bytes that one reads and writes, and the products and sums that it computes."""
+
+    ours: Callable[[], Any]
+    peer: Callable[[], Any] | None = None
+    bytes: int = 0
+    flops: float = 0
+
+
+class Row(NamedTuple):
+    """A line of the table. `build` is given PyTorch, or None, and the sizes."""
+
+    name: str
+    build: Callable[..., Case]
+    size: tuple[Any, ...]
+    tiny: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What was found: milliseconds of a call, of PyTorch's, the share of a copy, TFLOP/s; or why there is nothing."""
+
+    name: str
+    ours: float | None = None
+    peer: float | None = None
+    share: float | None = None
+    tflops: float | None = None
+    failed: str = ""
+
+
+def table_of(rows: Iterable[Row], tiny: bool, left: Callable[[], float], clock: Clock) -> Iterator[Speed]:
+    """Measure row by row while there is time left; a row that fails is told, and the others go on."""
+    torch, copy = peer_library(), 0.0
+    for row in rows:
+        if left() <= 0:
+            yield Speed(row.name, failed="no time was left for it")
+            continue
+        try:
+            found = measured(row, torch, tiny, copy, clock)
+        except Exception as error:  # noqa: BLE001 - a table goes on
+            found = Speed(row.name, failed=in_short(error))
+        if row.build is copied and found.ours:
+            copy = _copy_bytes(*(row.tiny if tiny else row.size)) / found.ours * 1e3
+        yield found
+
+
+def measured(row: Row, torch: Any, tiny: bool, copy: float, clock: Clock) -> Speed:
+    """One row; `copy` are the bytes that a copy moves in a second, if that is known."""
+    case = row.build(torch, *(row.tiny if tiny else row.size))
+    ours = seconds(case.ours, jt.cuda.synchronize, clock)
+    peer = None if case.peer is None else events(torch, case.peer)
+    share = case.bytes / ours / copy if case.bytes and copy else None
+    return Speed(row.name, ours * 1e3, peer and peer * 1e3, share, case.flops / ours / 1e12 if case.flops else None)
+
+
+def seconds(call: Callable[[], Any], wait: Callable[[], Any], clock: Clock = time.perf_counter) -> float:
+    """How long a call takes when many stand in line: the median of some samples."""
+
+    def sample(count: int) -> float:
+        wait()
+        begin = clock()
+        for _ in range(count):
+            call()
+        wait()
+        return clock() - begin
+
+    sample(1)  # compiles
+    count = 1
+    while sample(count) < LEAST and count < CALLS:
+        count *= 2
+    return statistics.median(sample(count) / count for _ in range(SAMPLES))
+
+
+def events(torch: Any, call: Callable[[], Any]) -> float:
+    """The same for PyTorch, by the clock of the GPU."""
+    marks: list[Any] = []
+
+    def clock() -> float:
+        mark = torch.cuda.Event(enable_timing=True)
+        mark.record()
+        mark.synchronize()
+        marks.append(mark)
+        return float(marks[0].elapsed_time(mark)) / 1e3
+
+    return seconds(call, torch.cuda.synchronize, clock)
+
+
+def peer_library() -> Any:
+    """PyTorch, where it is installed and finds the GPU; else None."""
+    if find_spec("torch") is None:
+        return None
+    import torch  # noqa: PLC0415 - it need not be there
+
+    return torch if torch.cuda.is_available() else None
+
+
+# ---------------------------------------------------------------------------------------------------------------- rows
+
+
+def copied(torch: Any, count: int) -> Case:
+    """What all others are measured by: a copy inside the GPU."""
+    a, b = (jt.cuda.device_array(count, "float32") for _ in range(2))
+    peer = None
+    if torch is not None:
+        there, other = (torch.empty(count, device="cuda") for _ in range(2))
+        peer = partial(there.copy_, other)
+    return Case(lambda: a.copy_to_device(b), peer, _copy_bytes(count))
+
+
+def _copy_bytes(count: int) -> int:
+    return 8 * count
+
+
+def computed(ours: Any, theirs: Any, dtype: str, terms: Any, torch: Any, *shapes: tuple[int, ...]) -> Case:
+    """A function of arrays that are drawn on the GPU; `terms` of their shapes are summed for each number."""
+    xs = [jt.randn(shape).cast(dtype).sync() for shape in shapes]
+    out, peer = ours(*xs).sync(), None
+    if torch is not None:
+        peer = partial(
+            theirs, torch, *(torch.randn(shape, device="cuda", dtype=getattr(torch, dtype)) for shape in shapes)
+        )
+    if terms is not None:
+        return Case(lambda: ours(*xs).sync(), peer, 0, 2.0 * math.prod(out.shape) * terms(*shapes))
+    size = sum(math.prod(x.shape) * x.dtype.size for x in (*xs, out))
+    return Case(lambda: ours(*xs).sync(), peer, size)
+
+
+def stepped(name: str, torch: Any, *sizes: int) -> Case:
+    """A step of training."""
+    return Case(work.STEPS[name](*sizes), None if torch is None else _peer_step(torch, name, *sizes))
+
+
+def _peer_step(torch: Any, name: str, *sizes: int) -> Callable[[], Any] | None:
+    """The same step in PyTorch, if it has the network."""
+    if name == "resnet18":
+        if find_spec("torchvision") is None:
+            return None
+        from torchvision import models  # noqa: PLC0415 - it need not be there
+
+        batch, side = sizes
+        net, x = models.resnet18().cuda(), torch.randn(batch, 3, side, side, device="cuda")
+        wanted, error = torch.randint(1000, (batch,), device="cuda"), torch.nn.functional.cross_entropy
+    else:
+        net = NETWORKS[name].layers(torch.nn, *sizes).cuda()
+        x, wanted = (torch.randn(sizes[4], sizes[3], sizes[1], device="cuda") for _ in range(2))
+        error = torch.nn.functional.mse_loss
+    sgd = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9 if name == "resnet18" else 0.0)
+
+    def step() -> None:
+        loss = error(net(x), wanted)
+        sgd.zero_grad()
+        loss.backward()
+        sgd.step()
+
+    return step
+
+
+def _op(
+    name: str, ours: Any, theirs: Any, size: Shapes, tiny: Shapes, dtype: str = "float32", terms: Any = None
+) -> Row:
+    return Row(name, partial(computed, ours, theirs, dtype, terms), size, tiny)
+
+
+def _convolution(images: int, inside: int, outside: int, kernel: int, stride: int, side: int) -> Row:
+    size = (images, inside, side, side), (outside, inside, kernel, kernel)
+    tiny = (1, 2, 2 * kernel, 2 * kernel), (2, 2, kernel, kernel)
+    pad, name = kernel // 2, f"convolution {kernel} x {kernel}, {inside} -> {outside}, {side} x {side}"
+    return _op(
+        name + f" by {stride}" * (stride > 1),
+        lambda x, w: nn.conv2d(x, w, None, stride, pad),
+        lambda t, x, w: t.nn.functional.conv2d(x, w, None, stride, pad),
+        size, tiny, terms=lambda _, w: math.prod(w[1:]),
+    )  # fmt: skip
+
+
+GB = 1 << 28  # float32
+WIDE, TALL = (1 << 15, 1 << 13), (1 << 14, 1 << 14)
+FLAT, ROWS = ((3000,),), ((6, 70),)
+RESNET50 = (  # channels, kernel, stride, side: the first, and those of the four stages
+    (3, 64, 7, 2, 224), (64, 64, 1, 1, 56), (64, 64, 3, 1, 56), (64, 256, 1, 1, 56), (256, 64, 1, 1, 56),
+    (256, 128, 1, 1, 56), (128, 128, 3, 2, 56), (128, 512, 1, 1, 28), (512, 128, 1, 1, 28), (128, 128, 3, 1, 28),
+    (512, 256, 1, 1, 28), (256, 256, 3, 2, 28), (256, 1024, 1, 1, 14), (1024, 256, 1, 1, 14), (256, 256, 3, 1, 14),
+    (1024, 512, 1, 1, 14), (512, 512, 3, 2, 14), (512, 2048, 1, 1, 7), (2048, 512, 1, 1, 7), (512, 512, 3, 1, 7),
+)  # fmt: skip
+
+
+def _table() -> Sequence[Row]:
+    square = ((4096, 4096),) * 2
+    product = (lambda a, b: a @ b, lambda t, a, b: a @ b, square, ((20, 20),) * 2)
+    return (
+        Row("copy", copied, (GB,), (3000,)),
+        _op("a * b + c", lambda a, b, c: a * b + c, lambda t, a, b, c: t.addcmul(c, a, b), ((GB,),) * 3, FLAT * 3),
+        _op("silu", nn.silu, lambda t, x: t.nn.functional.silu(x), ((GB,),), FLAT),
+        _op("gelu", nn.gelu, lambda t, x: t.nn.functional.gelu(x), ((GB,),), FLAT),
+        _op("softmax", lambda x: nn.softmax(x, 1), lambda t, x: t.softmax(x, 1), (WIDE,), ROWS),
+        _op(
+            "layer norm", lambda x: nn.functional.layer_norm(x, x.shape[1:]),
+            lambda t, x: t.nn.functional.layer_norm(x, x.shape[1:]), (WIDE,), ROWS,
+        ),
+        _op("sum over all", lambda x: x.sum(), lambda t, x: x.sum(), (TALL,), ROWS),
+        _op("sum over the first axis", lambda x: x.sum(0), lambda t, x: x.sum(0), (TALL,), ROWS),
+        _op("sum over the last axis", lambda x: x.sum(1), lambda t, x: x.sum(1), (TALL,), ROWS),
+        _op("product of 4096", *product, terms=lambda a, b: a[1]),
+        _op("product of 4096, bfloat16", *product, dtype="bfloat16", terms=lambda a, b: a[1]),
+        Row("ResNet-18, a step of 16 images of 64 x 64", partial(stepped, "resnet18"), (16, 64), (2, 32)),
+        Row("transformer, a step", partial(stepped, "transformer"), (2, 128, 4, 64, 16), (1, 8, 2, 4, 2)),
+        *(_convolution(32, *layer) for layer in RESNET50),
+    )  # fmt: skip
+
+
+TABLE = _table()

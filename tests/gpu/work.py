@@ -1,0 +1,84 @@
+"""Work: whose kernels have to run on a GPU? Steps of training, and every row of the parity table.
+
+STEPS       name -> a function of sizes, which returns a function that takes one step, and returns the loss
+parity()    every row: its numbers in one dtype, and the gradients
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import jt_edu as jt
+from jt_edu import models, nn, optim
+from tests.bench import net_ours
+from tests.parity.families import families
+from tests.parity.inputs import both, draw, seed_of
+from tests.parity.judges import our_orders, safe
+from tests.parity.table import Row
+
+Step = Callable[[], Any]
+LIKED = ("float32", "int64", "complex64", "bool")
+
+
+def resnet18(batch: int = 16, side: int = 64) -> Step:
+    """A step of training on images that are drawn: forward, cross entropy, backward, SGD."""
+    jt.set_global_seed(0)
+    net, rng = models.resnet18(), np.random.default_rng(0)
+    net.train()
+    sgd = optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+    x = jt.array(rng.standard_normal((batch, 3, side, side), np.float32))
+    y = jt.array(rng.integers(0, 1000, batch))
+
+    def step() -> Any:
+        loss = nn.cross_entropy_loss(net(x), y)
+        sgd.step(loss)
+        return loss
+
+    return step
+
+
+def lenet(batch: int = 64, side: int = 8) -> Step:
+    """The small network of two convolutions."""
+    return net_ours.trainer("cnn", side, batch)
+
+
+def transformer(*sizes: int) -> Step:
+    """A transformer: layers, width, heads, length, batch."""
+    return net_ours.trainer("transformer", *sizes)
+
+
+STEPS: dict[str, Callable[..., Step]] = {"lenet": lenet, "resnet18": resnet18, "transformer": transformer}
+
+
+def rows() -> Iterator[tuple[str, Row]]:
+    """All rows of the parity table, by the names of their families."""
+    return ((family, row) for family, found in families().items() for row in found)
+
+
+def numbers(row: Row, dtype: str, shapes: tuple[tuple[int, ...], ...]) -> list[Any]:
+    """What a row answers, as arrays of NumPy."""
+    seed = seed_of(row.name, shapes, dtype)
+    answer = row.ours(*(both(seed + k, shape, dtype, row.domain)[0] for k, shape in enumerate(shapes)))
+    return [np.asarray(part) for part in (answer if isinstance(answer, (tuple, list)) else [answer])]
+
+
+def case_of(row: Row) -> tuple[str, tuple[tuple[int, ...], ...]]:
+    """One dtype of a row, and its largest shapes."""
+    dtype = next((liked for liked in LIKED if liked in row.dtypes), row.dtypes[0])
+    return dtype, max(row.shapes, key=lambda shapes: sum(map(math.prod, shapes)))
+
+
+def gradients(row: Row) -> None:
+    """The gradients of a row, where it has some."""
+    if row.orders and "float32" in row.dtypes:
+        shapes = case_of(row)[1]
+        our_orders(row.ours, [safe(draw(k, shape, "float32", row.domain)) for k, shape in enumerate(shapes)], 1)
+
+
+def every_dtype(row: Row) -> None:
+    """The numbers of a row in every dtype and shape."""
+    for dtype in row.dtypes:
+        for shapes in row.shapes:
+            numbers(row, dtype, shapes)

@@ -110,7 +110,9 @@ class Calls(Expressions):
         """Functions that are an operator of C++, or that a helper computes."""
         if name in ("divide", "true_divide") and len(given) == 2:
             return self.binary(ast.Div, *given)
-        if name in ("floor_divide", "remainder", "mod") and len(given) == 2 and kinds == {"f"}:
+        if name in ("floor_divide", "remainder", "mod") and len(given) == 2:
+            if "f" not in kinds:  # of whole numbers by 0 it is 0
+                return self.alike("floor_divide" if name == "floor_divide" else "remainder", given)
             return self.binary(ast.FloorDiv if name == "floor_divide" else ast.Mod, *given)
         if name in ("select", "where") and len(given) == 3:
             return self.choice(*given)

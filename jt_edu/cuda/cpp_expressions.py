@@ -220,26 +220,36 @@ class Expressions:
 
     def spell_Subscript(self, node: ast.Subscript) -> Spelled:
         """`a[i, j]`, `x.shape[0]` or `cuda.grid(2)[0]`."""
-        several = self.several(node.value)
-        if several is None:
+        count = self.several_count(node.value)
+        if not count:
             array, text = self.cell(node)
             return Spelled(text, array.dtype, array.dtype, ATOM, array.dtype.kind in "bu")
         at = self.spell(node.slice).number
-        if not isinstance(at, int) or not -len(several) <= at < len(several):
-            raise self.wrong(node, f"one of {len(several)} numbers, by a number in the text", "x.shape[0]")
-        return several[at]
+        if not isinstance(at, int) or not -count <= at < count:
+            raise self.wrong(node, f"one of {count} numbers, by a number in the text", "x.shape[0]")
+        return self.one_of(node.value, at % count)
 
-    def several(self, node: ast.expr) -> list[Spelled] | None:
-        """Numbers that stand together: `a, b`, `x.shape`, `cuda.grid(2)`; None for anything else."""
-        if isinstance(node, (ast.Tuple, ast.List)):
-            return [self.spell(part) for part in node.elts]
-        if isinstance(node, ast.Attribute) and node.attr == "shape" and getattr(node.value, "id", "") in self.arrays:
-            array = self.arrays[node.value.id]  # type: ignore[attr-defined]  # a Name, as asked
-            return [self.length(array, axis) for axis in range(len(array.lengths))]
-        if isinstance(node, ast.Call) and self.word(node.func) in ("grid", "gridsize") and len(node.args) == 1:
-            axes = self.spell(node.args[0]).number
-            return [self.in_grid(self.word(node.func), axis) for axis in "xyz"[: int(axes or 0)]]
-        return None
+    def several_count(self, node: ast.expr) -> int:
+        """How many numbers stand together in `a, b`, `x.shape` and `cuda.grid(2)`; 0 for anything else."""
+        match node:
+            case ast.Tuple(parts) | ast.List(parts):
+                return len(parts)
+            case ast.Attribute(ast.Name(name), "shape") if name in self.arrays:
+                return len(self.arrays[name].lengths)
+            case ast.Call(function, [axes], []) if self.word(function) in ("grid", "gridsize"):
+                number = self.spell(axes).number
+                return number if number in (1, 2, 3) else 0
+        return 0
+
+    def one_of(self, node: Any, at: int) -> Spelled:
+        """One of them."""
+        if isinstance(node, ast.Call):
+            return self.in_grid(self.word(node.func), "xyz"[at])
+        return self.length(self.arrays[node.value.id], at) if isinstance(node, ast.Attribute) else self.spell(node.elts[at])
+
+    def several(self, node: ast.expr) -> list[Spelled]:
+        """All of them; none where there are none."""
+        return [self.one_of(node, at) for at in range(self.several_count(node))]
 
     def in_grid(self, word: str, axis: str) -> Spelled:
         """The number of a thread in the grid, or how many there are, along an axis."""

@@ -295,7 +295,7 @@ class Function(Calls):
                     self.assign(node, target, part)
                 return
         values = self.several(value)
-        if values is None or len(values) != len(targets):
+        if len(values) != len(targets):
             raise self.wrong(node, f"{len(targets)} names take as many numbers", "a, b = x, y")
         if parts is not None:
             for k, part in enumerate(values):
@@ -318,12 +318,11 @@ class Function(Calls):
     def room(self, node: ast.stmt, target: ast.expr, call: ast.Call) -> None:
         """Shared or local memory."""
         name = getattr(target, "id", "")
-        shape = self.several(call.args[0]) if call.args else None
         kind = call.args[1] if len(call.args) == 2 else None
         if not name or kind is None or name not in self.begins.get(node, ()):
             asked = "memory of a block or a thread has a shape, a dtype and one name"
             raise self.wrong(node, asked, 'tile = cuda.shared.array((8, 8), "float32"), above its first use')
-        lengths = [n.number for n in (shape if shape is not None else [self.spell(call.args[0])])]
+        lengths = [n.number for n in self.several(call.args[0]) or [self.spell(call.args[0])]]
         if any(not isinstance(n, int) for n in lengths):
             raise self.wrong(node, f"{name} has a shape of numbers", "16, or a number from outside")
         dtype = as_dtype(kind.value if isinstance(kind, ast.Constant) else self.value(kind))

@@ -106,13 +106,15 @@ HELPERS = {
         T + "float_mod(T a, T b) { T rest = fmod(a, b); return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest; }"
     ),
     "float_div": T + "float_div(T a, T b) { return b == 0 ? a / b : rint((a - float_mod(a, b)) / b); }",
+    "floor_divide": T + "floor_divide(T a, T b) { return b == 0 ? 0 : floor_div(a, b); }",
+    "remainder": T + "remainder(T a, T b) { return b == 0 ? 0 : floor_mod(a, b); }",
     "wrap": "__device__ long long wrap(long long i, long long n) { return i < 0 ? i + n : i; }  // counts from the end",
     "laneid": (
         "__device__ unsigned laneid()\n{\n"
         "    return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;\n}"
     ),
 }
-NEEDS = {"float_div": ("float_mod",)}  # helpers that a helper calls
+NEEDS = {"float_div": ("float_mod",), "floor_divide": ("floor_div",), "remainder": ("floor_mod",)}  # helpers that a helper calls
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,17 @@ from jt_edu.cuda.device_array import device_array, to_device
 from jt_edu.cuda.kernel_names import HERE as _HERE
 from jt_edu.cuda.launch import jit, simulate
 
-__all__ = ["device_array", "device_count", "is_available", "jit", "simulate", "source", "synchronize", "to_device", *_HERE]
+__all__ = [
+    "device_array",
+    "device_count",
+    "is_available",
+    "jit",
+    "simulate",
+    "source",
+    "synchronize",
+    "to_device",
+    *_HERE,
+]
 __all__.sort()
 globals().update(_HERE)
 

@@ -15,7 +15,8 @@ import numpy as np
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.source_text import remember
 from jt_edu.codegen.emit_python import Source
-from jt_edu.cuda.cpp_expressions import Array, Spelled
+from jt_edu.cuda.cpp_arithmetic import Spelled
+from jt_edu.cuda.cpp_expressions import Array
 from jt_edu.cuda.cpp_function import Function, Library
 from jt_edu.cuda.cpp_words import LANGUAGES, NAMES
 from jt_edu.cuda.launch import Kernel, _argument_names
@@ -79,7 +80,7 @@ def _known(value: Any, name: str) -> Array | Spelled:
         raise ArgumentError("a kernel in C++ takes arrays and numbers, whole or real", found, "float32, or int64")
     shape = getattr(value, "shape", ())
     if isinstance(value, (bool, int, float, np.generic)):
-        return Spelled(name, dtype, dtype, natural=bool(value >= 0))
+        return Spelled(name, dtype, dtype, natural=float(value) >= 0)
     return Array(name, dtype, shape)
 
 

@@ -1,25 +1,37 @@
 """Calls in C++: what becomes of a call in a kernel?
 
-    exp(x)                                     expf(x)
-    max(a, b), maximum(a, b)                   larger(a, b), maximum(a, b): each with its own answer to nan
-    cuda.atomic.add(out, (i, j), x)            atomicAdd(&out[i * out_n1 + j], x)
-    cuda.shfl_xor_sync(0xffffffff, x, 16)      __shfl_xor_sync(0xffffffff, x, 16); __shfl_xor(x, 16, 32) in HIP
-    clipped(x[i], 5)                           the same, and the device function above the kernel
+exp(x)                                     expf(x)
+max(a, b), maximum(a, b)                   larger(a, b), maximum(a, b): each with its own answer to nan
+cuda.atomic.add(out, (i, j), x)            atomicAdd(&out[i * out_n1 + j], x)
+cuda.shfl_xor_sync(0xffffffff, x, 16)      __shfl_xor_sync(0xffffffff, x, 16); __shfl_xor(x, 16, 32) in HIP
+clipped(x[i], 5)                           the same, and the device function above the kernel
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jt_edu.cuda.cpp_expressions import ATOM, Array, Expressions, Spelled, spelled
-from jt_edu.cuda.cpp_words import ATOMICS, BOOL, DOUBLE, FLOAT, INT, LONG, MATH, NAMES, OF_WHOLE, TESTS, UNSIGNED
-from jt_edu.cuda.cpp_words import UNSIGNED_LONG, DType
+from jt_edu.cuda.cpp_arithmetic import ATOM, UNARY, Spelled
+from jt_edu.cuda.cpp_expressions import Array, Expressions, spelled
+from jt_edu.cuda.cpp_words import (
+    ATOMICS,
+    BOOL,
+    DOUBLE,
+    INT,
+    LONG,
+    MATH,
+    NAMES,
+    OF_WHOLE,
+    TESTS,
+    UNSIGNED,
+    UNSIGNED_LONG,
+    DType,
+)  # fmt: skip
 from jt_edu.cuda.launch import Kernel
 
 if TYPE_CHECKING:
@@ -29,7 +41,11 @@ ALL = 0xFFFFFFFF
 CASTS = {"int": LONG, "float": DOUBLE, "bool": BOOL, "bool_": BOOL, **{str(dtype): dtype for dtype in NAMES}}
 BITS = {"popc": ("__popc", UNSIGNED), "clz": ("__clz", INT), "ffs": ("__ffsll", LONG), "brev": ("__brev", UNSIGNED)}
 BARRIERS = ("syncthreads_count", "syncthreads_and", "syncthreads_or")
-FENCES = {"syncthreads": "__syncthreads()", "threadfence": "__threadfence()", "threadfence_block": "__threadfence_block()"}
+FENCES = {
+    "syncthreads": "__syncthreads()",
+    "threadfence": "__threadfence()",
+    "threadfence_block": "__threadfence_block()",
+}
 TWO_ALIKE = {"max": "larger", "min": "smaller", "maximum": "maximum", "minimum": "minimum"}
 
 
@@ -44,7 +60,7 @@ class Calls(Expressions):
         """A function that C++ lacks; it will be written above the kernel."""
         return self.library.helper(name)
 
-    def spell_Call(self, node: ast.Call) -> Spelled:
+    def visit_Call(self, node: ast.Call) -> Spelled:  # noqa: N802 - ast's name
         """A call that gives a number."""
         word, value = self.word(node.func), self.value(node.func)
         if isinstance(value, Kernel):
@@ -93,7 +109,7 @@ class Calls(Expressions):
         home = str(getattr(value, "__module__", "numpy"))
         if home.partition(".")[0] not in ("builtins", "math", "numpy", "jt_edu"):
             return None
-        kinds = {x.type.kind for x in given}
+        kinds = {str(x.type.kind) for x in given}
         if name in CASTS and len(given) == 1:
             return self.cast(given[0], CASTS[name])
         if name in TWO_ALIKE and len(given) >= 2:
@@ -145,14 +161,17 @@ class Calls(Expressions):
         call, kinds = ATOMICS[name]
         if name == "sub" and _short(dtype) not in kinds:
             call, kinds = ATOMICS["add"]
-            values = [Spelled(f"-{values[0].within(15)}", values[0].type, values[0].made, 15)]
+            values = [Spelled(f"-{values[0].within(UNARY)}", values[0].type, values[0].made, UNARY)]
         where, cast = f"&{cell}", dtype
         if _short(dtype) not in kinds:
             if dtype != LONG or "u8" not in kinds:
                 taken = ", ".join(str(np.dtype(k)) for k in kinds.split())
                 raise self.wrong(node, f"{call} takes {taken}; {array.name} is {dtype}", "another dtype")
             where, cast = f"(unsigned long long*)&{cell}", UNSIGNED_LONG  # the bits of a sum are the same
-        texts = [x.text if x.made.kind == cast.kind == "f" or x.number is not None else self.cast(x, cast).text for x in values]
+        texts = [
+            x.text if x.made.kind == cast.kind == "f" or x.number is not None else self.cast(x, cast).text
+            for x in values
+        ]
         return Spelled(f"{call}({', '.join([where, *texts])})", dtype, cast)
 
     def device(self, node: ast.Call, kernel: Kernel) -> tuple[Function, str]:
@@ -164,7 +183,9 @@ class Calls(Expressions):
         given: dict[str, Any] = {}
         for name, value in bound.arguments.items():
             inner = getattr(value, "id", "") if isinstance(value, ast.Name) else ""
-            known = self.spell(value) if isinstance(value, ast.expr) and inner not in self.arrays else self.constant(value)
+            known = (
+                self.spell(value) if isinstance(value, ast.expr) and inner not in self.arrays else self.constant(value)
+            )
             given[name] = self.arrays[inner] if inner in self.arrays else known
         called = self.library.function(kernel, getattr(node.func, "attr", getattr(node.func, "id", "")), given)
         texts = []
@@ -182,6 +203,3 @@ class Calls(Expressions):
 
 def _short(dtype: DType) -> str:
     return f"{dtype.kind}{dtype.itemsize}"
-
-
-__all__ = ["Calls", "FLOAT", "math"]

@@ -20,8 +20,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jt_edu.base.errors import KernelError
+from jt_edu.cuda.cpp_arithmetic import Spelled, number
 from jt_edu.cuda.cpp_calls import FENCES, Calls
-from jt_edu.cuda.cpp_expressions import Array, Spelled, spelled
+from jt_edu.cuda.cpp_expressions import Array, spelled
 from jt_edu.cuda.cpp_scope import names, scopes, stored
 from jt_edu.cuda.cpp_words import HELPERS, HIP_HELPERS, LONG, NAMES, NEEDS, DType, Language, one_type
 from jt_edu.cuda.launch import Kernel
@@ -210,8 +211,8 @@ class Function(Calls):
             raise self.wrong(node, f"{name} counts a loop, and nothing else", "another name outside of the loop")
         if isinstance(over, (ast.Tuple, ast.List)):
             numbers = [self.spell(part) for part in over.elts]
-            for number in numbers:
-                self.hold(node, name, number)
+            for one in numbers:
+                self.hold(node, name, one)
             head = f"for ({NAMES[self.types[name]]} {spelled(name)} : {{{', '.join(n.text for n in numbers)}}})"
         elif isinstance(over, ast.Call) and self.value(over.func) is range and 1 <= len(over.args) <= 3:
             head = self.count(node, name, over)
@@ -223,7 +224,7 @@ class Function(Calls):
     def count(self, node: ast.For, name: str, over: ast.Call) -> str:
         """The head of a loop over `range`."""
         given = [self.spell(a) for a in over.args]
-        zero, one = self.constant(0), self.constant(1)
+        zero, one = number(0, LONG), number(1, LONG)
         begin, end, step = (zero, given[0], one) if len(given) == 1 else (*given, one)[:3]
         down = step.number is not None and step.number < 0
         if not step.natural and not down:
@@ -298,16 +299,16 @@ class Function(Calls):
         if len(values) != len(targets):
             raise self.wrong(node, f"{len(targets)} names take as many numbers", "a, b = x, y")
         if parts is not None:
-            for k, part in enumerate(values):
-                self.row(f"const {NAMES[part.type]} new{k} = {part.text};")
-            values = [part._replace(text=f"new{k}", made=part.type) for k, part in enumerate(values)]
-        for target, part in zip(targets, values, strict=True):
-            self.put(node, target, part)
+            for k, new in enumerate(values):
+                self.row(f"const {NAMES[new.type]} new{k} = {new.text};")
+            values = [new._replace(text=f"new{k}", made=new.type) for k, new in enumerate(values)]
+        for target, new in zip(targets, values, strict=True):
+            self.put(node, target, new)
 
     def change(self, node: ast.stmt, target: ast.expr, op: ast.operator, value: ast.expr) -> None:
         """`x += 1`, and all of it where C++ would compute in another type."""
         here = ast.copy_location(ast.BinOp(target, op, value), node)
-        found = self.spell_BinOp(here)
+        found = self.visit_BinOp(here)
         sign = {"FloorDiv": "/", "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "Mod": "%"}.get(type(op).__name__, "")
         old, rest = self.spell(target).text, self.spell(value).text
         self.put(node, target, found)
@@ -332,6 +333,3 @@ class Function(Calls):
         space = ("extern " * dynamic + "__shared__ ") * shared
         sizes = "[]" if dynamic else "".join(f"[{n}]" for n in lengths)
         self.row(f"{space}{NAMES[dtype]} {spelled(name)}{sizes};")
-
-
-__all__ = ["LONG", "Function", "Library"]

@@ -1,10 +1,10 @@
 """Scope of C++: where does a name begin? A name of Python is one of the whole function, one of C++ of its braces.
 
-    for k in range(n):                  for (long long k = 0; k < n; k++) {
-        t = x[k]                            float t = x[k];         begins here: nobody reads it outside
-        if t > most:                        if (t > most) {
-            where = k                           where = k;          begins above the loop: it is read below
-    out[0] = where                      }
+for k in range(n):                  for (long long k = 0; k < n; k++) {
+    t = x[k]                            float t = x[k];         begins here: nobody reads it outside
+    if t > most:                        if (t > most) {
+        where = k                           where = k;          begins above the loop: it is read below
+out[0] = where                      }
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 
 
 def beginnings(body: Sequence[ast.stmt], name: str) -> list[ast.stmt] | None:
-    """The statements that bring a name into being, each in its own braces; None: it has to be there before.
+    r"""The statements that bring a name into being, each in its own braces; None: it has to be there before.
 
     Example:
-        >>> body = ast.parse("if c:\\n    a = 1\\n    x[0] = a\\nb = a = 2\\n").body
+        >>> body = ast.parse("if c:\n    a = 1\n    x[0] = a\nb = a = 2\n").body
         >>> [line.lineno for line in beginnings(body, "a")], beginnings(body[0].body + body[:1], "c")
         ([2, 4], None)
     """
@@ -71,7 +71,9 @@ def stored(*nodes: ast.AST) -> list[str]:
     return list(dict.fromkeys(n.id for n in sorted(found, key=lambda n: (n.lineno, n.col_offset))))
 
 
-def scopes(body: Sequence[ast.stmt], given: Iterable[str]) -> tuple[dict[ast.stmt, set[str]], dict[ast.stmt, list[str]]]:
+def scopes(
+    body: Sequence[ast.stmt], given: Iterable[str]
+) -> tuple[dict[ast.stmt, set[str]], dict[ast.stmt, list[str]]]:
     """Which names begin with a statement of a function, and which have to be there before one."""
     begins: dict[ast.stmt, set[str]] = {}
     ahead: dict[ast.stmt, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Words of C++: what is a dtype called there, and a function; which dtype has a result; and what does HIP say otherwise?
+"""Words of C++: what are dtypes and functions called there, which dtype has a result, and what is other in HIP?
 
     Python, NumPy               C++
     int, float                  long long, double              as numba has it
@@ -74,7 +74,7 @@ def literal(value: float, dtype: DType) -> str:
     if dtype.kind in "iu":
         return hex(int(value)) if 2**31 <= value < 2**32 else str(int(value))
     if not np.isfinite(value):
-        return "NAN" if value != value else "INFINITY" if value > 0 else "-INFINITY"
+        return "NAN" if np.isnan(value) else "INFINITY" if value > 0 else "-INFINITY"
     return f"{np.float32(value)!s}f" if dtype == FLOAT else str(float(value))
 
 
@@ -84,9 +84,11 @@ MATH = {
     "arccosh": "acosh", "arctanh": "atanh", "gamma": "tgamma", "round_even": "rint", "rint": "rint", "ndtr": "normcdf",
     "absolute": "fabs", "abs": "fabs", "bessel0": "cyl_bessel_i0", "bessel1": "cyl_bessel_i1",
     **{name: name for name in (
-        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc erfcx erfinv exp exp2 expm1 fabs "
-        "floor fma fmax fmin fmod hypot lgamma log log10 log1p log2 nextafter pow rsqrt sin sinh sqrt tan tanh trunc"
-    ).split()},
+        "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf",
+        "erfc", "erfcx", "erfinv", "exp", "exp2", "expm1", "fabs", "floor", "fma", "fmax", "fmin", "fmod", "hypot",
+        "lgamma", "log", "log10", "log1p", "log2", "nextafter", "pow", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh",
+        "trunc",
+    )},
 }  # fmt: skip
 OF_WHOLE = frozenset(("floor", "ceil", "trunc", "round_even"))  # of a whole number they are itself
 TESTS = frozenset(("isnan", "isinf", "isfinite", "signbit"))
@@ -114,7 +116,11 @@ HELPERS = {
         "    return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;\n}"
     ),
 }
-NEEDS = {"float_div": ("float_mod",), "floor_divide": ("floor_div",), "remainder": ("floor_mod",)}  # helpers that a helper calls
+NEEDS = {
+    "float_div": ("float_mod",),
+    "floor_divide": ("floor_div",),
+    "remainder": ("floor_mod",),
+}  # helpers that a helper calls
 
 
 @dataclass(frozen=True)

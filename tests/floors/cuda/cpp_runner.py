@@ -35,7 +35,9 @@ class Compiled:
         sizes = [(ctypes.c_uint * 3)(*size, *(1,) * (3 - len(size))) for size in (blocks, threads)]
 
         def launch(*arguments):
-            given = {n: a.values if isinstance(a, DeviceArray) else a for n, a in zip(self.names, arguments, strict=True)}
+            given = {
+                n: a.values if isinstance(a, DeviceArray) else a for n, a in zip(self.names, arguments, strict=True)
+            }
             Compiled.launches += 1
             self.entry(*sizes, *(self._passed(kind, name, given) for kind, name in self.parameters))
 
@@ -54,8 +56,8 @@ class Compiled:
 def compiled(texts, folder, wave=32):
     """All texts in one library. What comes back makes a `Compiled` of (name of a text, kernel)."""
     parts, heads = [f'#define WAVE {wave}\n#include "{HEADER}"\n'], {}
-    for key, text in texts.items():
-        text = text.replace("#include <hip/hip_runtime.h>\n", "")
+    for key, written in texts.items():
+        text = written.replace("#include <hip/hip_runtime.h>\n", "")
         text = re.sub(r"extern (__shared__ [\w ]+)\[\]", r"\1[4096]", text)
         parts.append(f"namespace {key} {{\n{text}")
         for name, found in HEAD.findall(text):

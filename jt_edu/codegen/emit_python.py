@@ -131,16 +131,13 @@ class Printer:
                 case Update():
                     self._update(item, depth)
                 case Store():
-                    self._store(item, depth)
+                    stored = _to_storage(self._use(item.value), item.node, item.access)
+                    self._write(depth, f"{self.names.get(item) or self._cell(item.access)} = {stored}", item.node)
                 case Value():
                     self._value(item, depth)
                 case Ahead():
                     row, array = self._index(item.access.where[0]), self._cell(item.access).partition("[")[0]
                     self._write(depth, f"ahead({array}, {row} + 1)", item.node)
-
-    def _store(self, store: Store, depth: int) -> None:
-        stored = _to_storage(self._use(store.value), store.node, store.access)
-        self._write(depth, f"{self.names.get(store) or self._cell(store.access)} = {stored}", store.node)
 
     def _loop(self, loop: Loop, depth: int) -> None:
         name = self.axes.setdefault(loop.axis, f"i{len(self.axes)}")

@@ -103,9 +103,9 @@ def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction |
     rows, columns = left - right, right - left
     if (left & right & {*summed}) != {*summed} or not ({*axes} & rows and {*axes} & columns):
         return None
-    ordered = [tuple(a for a in axes if a in group) for group in (rows, columns, {*axes} - rows - columns)]
-    each = 4 if min(math.prod(nest.extents[a] for a in group) for group in ordered[:2]) >= LONG else 1
-    return Contraction(*ordered, summed, update, *factors, values, stores, each)
+    down, across, batch = (tuple(a for a in axes if a in group) for group in (rows, columns, {*axes} - rows - columns))
+    each = 4 if min(math.prod(nest.extents[a] for a in group) for group in (down, across)) >= LONG else 1
+    return Contraction(down, across, batch, summed, update, factors[0], factors[1], values, stores, each)
 
 
 def _chain_of_sums(body: Block) -> tuple[int, ...]:

@@ -8,20 +8,17 @@ The order is the same each time, so a sum of floats is, too. `room` is shared me
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from jt_edu import cuda
 from jt_edu.backends.mathlib import maximum, minimum
 
 ALL = 0xFFFFFFFF  # lanes
 
 
-def _together(step: Callable[..., Any]) -> Any:
+def _together(step):
     """A device function that gives all threads of a block what `step` makes of their values, two at a time."""
 
     @cuda.jit(device=True)
-    def together(value, room):  # type: ignore[no-untyped-def]  # of any dtype
+    def together(value, room):
         for lanes in (16, 8, 4, 2, 1):
             value = step(value, cuda.shfl_xor_sync(ALL, value, lanes))
         if cuda.laneid == 0:
@@ -36,12 +33,12 @@ def _together(step: Callable[..., Any]) -> Any:
 
 
 @cuda.jit(device=True)
-def _added(a, b):  # type: ignore[no-untyped-def]
+def _added(a, b):
     return a + b
 
 
 @cuda.jit(device=True)
-def _multiplied(a, b):  # type: ignore[no-untyped-def]
+def _multiplied(a, b):
     return a * b
 
 

@@ -17,13 +17,22 @@ launches; the interpreter runs this text as it is, and so does a GPU.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from jt_edu.codegen.emit_python import NAMES, Argument, Source, Text
-from jt_edu.codegen.loop_ir import Access, Block, Loop, Nest, Store, Update, Value, choose_span, collapse, everything
+from jt_edu.codegen.loop_ir import (
+    Access,
+    Block,
+    Loop,
+    Nest,
+    Store,
+    Update,
+    Value,
+    choose_span,
+    collapse,
+    everything,
+)  # fmt: skip
 from jt_edu.codegen.lowering import Builder
-from jt_edu.cuda.emit_tiles import TilePrinter, _grouped
-from jt_edu.cuda.schedule import Launch, Touch, is_atomic, launches, rows_first, touches
+from jt_edu.cuda.emit_tiles import TilePrinter, grouped
+from jt_edu.cuda.schedule import LANES, Launch, Touch, is_atomic, launches, rows_first, touches
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.index_expr import Index
@@ -31,7 +40,18 @@ from jt_edu.ir.meta_ops import REDUCERS
 from jt_edu.ir.node import Node
 
 THREADS = 256  # of a block
-TOGETHER = {id(reducer): name for name, reducer in REDUCERS.items()}
+PARTS = 1024  # of a long sum at most; numbers of each at least
+TOGETHER = {id(reducer): f"block_{name}" for name, reducer in REDUCERS.items()}  # see cooperation.py
+ROW = "thread, threads = cuda.threadIdx.x, cuda.blockDim.x"
+WORDS = {"range", "max", "min", "kernel"}  # of Python, and of this file
+
+
+def cuda_loops(kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
+    """The loops of a kernel, and their text for a GPU, whose threads share them in their own way."""
+    nest = choose_span(collapse(Builder(rows_first(kernel), fused.stored).build()))
+    text = CudaPrinter(nest).print()
+    nest.span = None
+    return nest, text
 
 
 class CudaPrinter(TilePrinter):
@@ -40,83 +60,90 @@ class CudaPrinter(TilePrinter):
     def __init__(self, nest: Nest) -> None:
         super().__init__(nest)
         self.launch = Launch("once", nest.top)
-        self.rooms: dict[Node, str] = {}  # sums that are kept in memory -> the name of a flat array
-        self.views: dict[tuple[Node, tuple[int, ...]], str] = {}
-        self.apart: set[Update] = set()  # registers in which each thread of a block has a part
-        self.own = False  # each thread (or block) has its own room for sums
+        self.number = "0"  # of the thread, or of the block, that has a room of its own for sums
+        self.rooms: list[str] = []  # lines that make memory for sums, before the first launch
+        self.views: dict[tuple[Node, tuple[int, ...]], str] = {}  # of such memory
+        self.apart: dict[
+            Update, str
+        ] = {}  # a sum in registers, a part in each thread -> an array of the parts of blocks
         self.helpers: set[str] = set()
 
     def print(self) -> Text:
         """Kernels, and below them what launches them."""
-        found = launches(self.nest)
-        self.own = found[0].kind != "scatter"
-        names, starts, begins = [], [], []
+        found, begins, names, starts = launches(self.nest), [], [], []
         for number, launch in enumerate(found):
-            kind = launch.kind + str(number) * (len(found) > 1)
-            begins.append((kind, len(self.rows)))
+            twice = sum(other.kind == launch.kind for other in found) > 1
+            names.append(launch.kind + f"{number}" * twice)
+            begins.append(len(self.rows))
             starts.append(self._kernel(launch))
-            names.append(kind)
-        return self._assembled(names, starts, begins)
-
-    def _assembled(self, names: list[str], starts: list[str], begins: list[tuple[str, int]]) -> Text:
-        """The whole text. What the kernels need of each other's parameters is known only now."""
-        made = self._rooms()  # asks for lengths
         listed = [entry for letter in self.parameters.values() for entry in letter.values()]
-        parameters, arguments = tuple([p for p, _ in listed]), tuple([a for _, a in listed])
-        rooms = [*self.views.values()]
-        given = ", ".join([*(p.name for p in parameters), *rooms])
-        text: list[str] = []
-        lines: list[tuple[int, Node]] = []
-        ends = [at for _, at in begins[1:]] + [len(self.rows)]
-        for (name, begin), end in zip(begins, ends, strict=True):
+        parameters = tuple([p for p, _ in listed])
+        own = [*self.views.values(), *dict.fromkeys(filter(None, self.apart.values()))]
+        given = ", ".join([*(p.name for p in parameters), *own])
+        text, lines = list[str](), list[tuple[int, Node]]()
+        for name, begin, end in zip(names, begins, [*begins[1:], len(self.rows)], strict=True):
             text += ["@cuda.jit", f"def {name}({given}):"]
             lines += [(number - begin + len(text), node) for number, node in self.lines if begin < number <= end]
             text += [*self.rows[begin:end], "", ""]
-        host = [f"def kernel({', '.join(['lo', 'hi', *(p.name for p in parameters)])}):", *made]
-        host += [f"    {name}[{start}]({given})" for name, start in zip(names, starts, strict=True)]
-        used = sorted(
-            {*NAMES.findall("\n".join([*text, *host]))} - {"range", "max", "min", "kernel", *names, *self.helpers}
-        )
+        text += [f"def kernel({', '.join(['lo', 'hi', *(p.name for p in parameters)])}):", *self.rooms]
+        text += [f"    {name}[{start}]({given})" for name, start in zip(names, starts, strict=True)]
+        used = {*NAMES.findall("\n".join(text))} - WORDS - self.helpers - {*names}
         top = ["from jt_edu import cuda"]
-        top += [f"from jt_edu.backends.mathlib import {', '.join(used)}"] if used else []
+        top += [f"from jt_edu.backends.mathlib import {', '.join(sorted(used))}"] if used else []
         top += [f"from jt_edu.cuda.cooperation import {', '.join(sorted(self.helpers))}"] if self.helpers else []
         top += ["", ""]
-        whole = "\n".join([*top, *text, *host, ""])
-        return Text(Source(whole, parameters), arguments, tuple((k + len(top), node) for k, node in lines))
+        source = Source("\n".join([*top, *text, ""]), parameters)
+        return Text(source, tuple([a for _, a in listed]), tuple([(k + len(top), node) for k, node in lines]))
 
     # ------------------------------------------------------------------------------------------------- one kernel
 
     def _kernel(self, launch: Launch) -> str:
         """The body of a kernel; how many blocks of how many threads do it."""
         self.launch, self.names = launch, {}
-        if launch.kind == "once":
-            self._write(1, "if cuda.grid(1) == 0:")
-            self._block(launch.block, 2)
-            return "1, 32"
-        if launch.product is not None:
-            return self._tiles(launch.product)
-        number, count, depth = (
-            "cuda.blockIdx.x" if launch.kind == "rows" else "cuda.grid(1)",
-            self._count(launch.axes),
-            1,
-        )
-        names = [self.axes.setdefault(axis, f"i{len(self.axes)}") for axis in launch.axes]
-        self.number = {0: "0", 1: "".join(names)}.get(len(names), "j")
-        if names or launch.kind != "rows":
-            self._write(1, f"{self.number} = {number}")
-            self._write(1, f"if {self.number} < {count}:")
-            depth = 2
-        self._decode(self.number, launch.axes, depth)
-        if launch.kind == "rows":
-            self._write(depth, "thread, threads = cuda.threadIdx.x, cuda.blockDim.x")
-        self._block(launch.block, depth)
-        if launch.kind == "rows":
-            longest = max((self.nest.extents[a], self._extent(a)) for a in launch.shared)[1]
-            return f"max(1, {count}), min({THREADS}, -(-max(1, {longest}) // 32) * 32)"
-        return f"max(1, -(-{_grouped(count)} // {THREADS})), {THREADS}"
+        match launch.kind:
+            case "tiles":
+                assert launch.product is not None, "tiles are those of a product"
+                return self._tiles(launch.product)
+            case "once":
+                self._write(1, "if cuda.grid(1) == 0:")
+                self._block(launch.block, 2)
+                return "1, 32"
+            case "each" | "scatter":
+                return self._a_thread_for_each(launch)
+        return self._a_block_for_each(launch)
+
+    def _a_thread_for_each(self, launch: Launch) -> str:
+        count = self._count(launch.axes)
+        (self.number,) = self._names(("j",), (launch.axes,))
+        self._write(1, f"{self.number} = cuda.grid(1)")
+        self._write(1, f"if {self.number} < {count}:")
+        self._decode(self.number, launch.axes, 2)
+        self._block(launch.block, 2)
+        return f"max(1, -(-{grouped(count)} // {THREADS})), {THREADS}"
+
+    def _a_block_for_each(self, launch: Launch) -> str:
+        """A block of threads for each row, or for each part of the one there is."""
+        longest = max((self.nest.extents[a], self._extent(a)) for a in launch.shared)[1]
+        threads = f"min({THREADS}, -(-max(1, {longest}) // 32) * 32)"
+        if not launch.axes:
+            self.number = "0"
+            self._write(1, ROW)
+            self._block(launch.block, 1)
+            for update, part in self.apart.items() if launch.kind == "parts" else ():
+                self._write(1, "if thread == 0:", update.node)
+                self._write(2, f"{part}[cuda.blockIdx.x] = {self.names[update.access]}", update.node)
+            return f"min({PARTS}, -(-{longest} // {PARTS})), {THREADS}" if launch.kind == "parts" else f"1, {threads}"
+        (self.number,) = self._names(("j",), (launch.axes,))
+        count = self._count(launch.axes)
+        self._write(1, f"{self.number} = cuda.blockIdx.x")
+        self._write(1, f"if {self.number} < {count}:")
+        self._decode(self.number, launch.axes, 2)
+        self._write(2, ROW)
+        self._block(launch.block, 2)
+        return f"max(1, {count}), {threads}"
 
     def _block(self, block: Block, depth: int) -> None:
-        if self.launch.kind != "rows" or not self._is_row(block):
+        if not any(self._shares(i) for i in block.items if isinstance(i, Loop)):
             super()._block(block, depth)
             return
         before: list[Touch] = []  # since the last barrier
@@ -131,23 +158,22 @@ class CudaPrinter(TilePrinter):
             before += now
             alone = isinstance(item, Store) and item.access.role != "register"
             if alone:
-                self._write(depth, "if thread == 0:", item.node)
+                self._write(depth, "if thread == 0:", getattr(item, "node", None))
             super()._block(Block([item]), depth + alone)
-
-    def _is_row(self, block: Block) -> bool:
-        """Whether a block of threads does it together: it has the loops that they share."""
-        return any(self._shares(i) for i in block.items if isinstance(i, Loop))
+        if self.launch.kind == "parts":
+            for update in self.apart:
+                self._put_together(update, depth)
 
     def _shares(self, loop: Loop) -> bool:
+        """Whether threads of a block share a loop, or the only one in it."""
         inner = [i for i in loop.body.items if isinstance(i, Loop)]
         return loop.axis in self.launch.shared or (len(inner) == 1 and self._shares(inner[0]))
 
     def _put_together(self, update: Update, depth: int) -> None:
-        name, dtype = self.names[update.access], update.dtype
-        helper = f"block_{TOGETHER[id(update.reducer)]}"
+        """All threads of the block get what theirs make together."""
+        name, room, helper = self.names[update.access], self._new("room"), TOGETHER[id(update.reducer)]
         self.helpers.add(helper)
-        room = self._new("room")
-        self._write(depth, f'{room} = cuda.shared.array(32, "{dtype.compute}")', update.node)
+        self._write(depth, f'{room} = cuda.shared.array(32, "{update.dtype.compute}")', update.node)
         self._write(depth, f"{name} = {helper}({name}, {room})", update.node)
 
     def _loop(self, loop: Loop, depth: int) -> None:
@@ -155,16 +181,38 @@ class CudaPrinter(TilePrinter):
         if loop.axis in self.launch.axes:
             self._block(loop.body, depth)
             return
-        span = last
-        if loop.axis in self.launch.shared:
-            span = f"thread, {last}, threads"
-            self.apart.update(i for i in everything(loop.body) if isinstance(i, Update))
-        self._write(depth, f"for {name} in range({span}):")
+        if loop.axis not in self.launch.shared:
+            self._write(depth, f"for {name} in range({last}):")
+            self._block(loop.body, depth + 1)
+            return
+        sums = [i for i in everything(loop.body) if isinstance(i, Update) and i.dtype.kind in LANES]
+        mine = [i for i in sums if i.access in self.names]
+        if self.launch.kind == "whole":
+            self._sum_parts(mine, depth)
+            return
+        for update in mine:
+            self.apart[update] = self._part(update, last) if self.launch.kind == "parts" else ""
+        span = "cuda.grid(1), {}, cuda.gridsize(1)" if self.launch.kind == "parts" else "thread, {}, threads"
+        self._write(depth, f"for {name} in range({span.format(last)}):")
         self._block(loop.body, depth + 1)
 
+    def _part(self, update: Update, last: str) -> str:
+        """An array for the sums of all blocks."""
+        name = self._new("part")
+        size = f"min({PARTS}, -(-{last} // {PARTS}))"
+        self.rooms.append(f'    {name} = cuda.device_array({size}, "{update.dtype.kernel}")')
+        return name
+
+    def _sum_parts(self, sums: list[Update], depth: int) -> None:
+        """In the place of a loop of which blocks have done a part each."""
+        first = self.apart[sums[0]]
+        self._write(depth, f"for part in range(thread, {first}.size, threads):")
+        for update in sums:
+            name, cell = self.names[update.access], f"{self.apart[update]}[part]"
+            self._write(depth + 1, f"{name} = {update.reducer.step.format(name, cell)}", update.node)
+
     def _update(self, update: Update, depth: int) -> None:
-        counted = update.access.role != "register" and self.launch.kind == "scatter"
-        if not counted or not is_atomic(update):
+        if self.launch.kind != "scatter" or update.access.role == "register" or not is_atomic(update):
             super()._update(update, depth)
             return
         array, _, where = self._cell(update.access)[:-1].partition("[")
@@ -181,39 +229,22 @@ class CudaPrinter(TilePrinter):
 
     def _scratch(self, access: Access) -> str:
         """A cell of a room for sums, of which each thread or block has its own unless launches share it."""
-        assert access.dtype is not None, "scratch has a dtype of its own"
-        name = self.views.setdefault((access.node, access.shape), f"acc{len(self.views)}")
-        self.rooms.setdefault(access.node, access.dtype.kernel)
-        where = [self._index(w) for w in access.where]
-        if self.own:
-            where = [self.number if self.launch.kind != "once" else "0", *where]
-        return f"{name}[{', '.join(where) or '()'}]"
+        own = self.launch.kind != "scatter"
+        key = access.node, access.shape
+        if key not in self.views:
+            self._room(access, own)
+        where = [*([self.number] if own else []), *(self._index(w) for w in access.where)]
+        return f"{self.views[key]}[{', '.join(where) or '()'}]"
 
-    def _rooms(self) -> Sequence[str]:
+    def _room(self, access: Access, own: bool) -> None:
         """Memory for sums, made before the first launch; one sum may be looked at under several shapes."""
-        rows, first = [], dict[Node, str]()
-        for (node, shape), name in self.views.items():
-            seen = [*self._own_rooms(), *(self._size(n) for n in shape)]
-            listed = f"({', '.join(seen)}{',' * (len(seen) == 1)})"
-            if node in first:
-                rows.append(f"    {name} = {first[node]}.reshape({listed})")
-            else:
-                first[node] = name
-                rows.append(f'    {name} = cuda.device_array({listed}, "{self.rooms[node]}")')
-        return rows
-
-    def _size(self, length: int) -> str:
-        return self._parameter(("size", length), "k", "int64", Argument("length", length=length))
-
-    def _own_rooms(self) -> list[str]:
-        if not self.own:
-            return []
-        return [" * ".join([self._extent(a) for a in self.launch.axes] or ["1"])]
-
-
-def cuda_loops(kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
-    """The loops of a kernel, and their text for a GPU, whose threads share them in their own way."""
-    nest = choose_span(collapse(Builder(rows_first(kernel), fused.stored).build()))
-    text = CudaPrinter(nest).print()
-    nest.span = None
-    return nest, text
+        assert access.dtype is not None, "sums have a dtype of their own"
+        sizes = [self._parameter(("size", n), "k", "int64", Argument("length", length=n)) for n in access.shape]
+        seen = [*([self._count(self.launch.axes)] if own else []), *sizes]
+        listed = f"({', '.join(seen)}{',' * (len(seen) == 1)})"
+        known = next((name for (node, _), name in self.views.items() if node is access.node), None)
+        name = self.views[access.node, access.shape] = f"acc{len(self.views)}"
+        made = (
+            f'cuda.device_array({listed}, "{access.dtype.kernel}")' if known is None else f"{known}.reshape({listed})"
+        )
+        self.rooms.append(f"    {name} = {made}")

@@ -7,6 +7,8 @@
                                                                     a barrier
                                                                 what becomes of s0
 
+A row of a tile has one number more than it needs, so that a column of it lies in as many banks as it is long.
+
 What is read, and what becomes of a sum, are statements of the nest; only the loops around them are others.
 """
 
@@ -15,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jt_edu.codegen.emit_python import Argument, Printer
-from jt_edu.codegen.loop_ir import Value
+from jt_edu.codegen.loop_ir import Block, Value
 from jt_edu.cuda.contraction import Contraction
 from jt_edu.ir.index_expr import counter
 
@@ -32,9 +34,9 @@ class TilePrinter(Printer):
         """The body of a kernel for a product; how many blocks of how many threads do it."""
         tile, dtype = SIDE * c.each, c.dtype
         rows, columns, batch, summed = (self._count(axes) for axes in (c.rows, c.columns, c.batch, c.summed))
-        blocks, across = (f"-(-{_grouped(count)} // {tile})" for count in (rows, columns))
+        blocks, across = (f"-(-{grouped(count)} // {tile})" for count in (rows, columns))
         for side in ("left", "right"):
-            self._write(1, f'{side} = cuda.shared.array(({DEEP}, {tile}), "{dtype}")', c.update.node)
+            self._write(1, f'{side} = cuda.shared.array(({DEEP}, {tile + 1}), "{dtype}")', c.update.node)
         self._write(1, f"thread, blocks = cuda.threadIdx.x, {blocks}")
         self._write(1, f"row, column = cuda.blockIdx.x % blocks * {tile}, cuda.blockIdx.y * {tile}")
         self._decode("cuda.blockIdx.x // blocks", c.batch, 1)
@@ -84,8 +86,7 @@ class TilePrinter(Printer):
         self._decode(k, c.summed, 4)
         self._decode(j, axes, 4)
         before, self.names = self.names, {}
-        for item in c.needed([value]):
-            self._value(item, 4)
+        self._block(Block([*c.needed([value])]), 4)
         self._write(4, f"number = {self._use(value)}", value.node)
         self.names = before
         self._write(3, f"{name}[{deep}, {wide}] = number", value.node)
@@ -103,18 +104,15 @@ class TilePrinter(Printer):
         self._decode(j, c.rows, depth + 1)
         self._decode(i, c.columns, depth + 1)
         self.names[c.update.access] = self.cell
-        for item in c.needed([store.value for store in c.stores]):
-            self._value(item, depth + 1)
-        for store in c.stores:
-            self._store(store, depth + 1)
+        self._block(Block([*c.needed([store.value for store in c.stores]), *c.stores]), depth + 1)
 
     def _decode(self, number: str, axes: Sequence[int], depth: int) -> None:
         """Loop counters from the number of an iteration of all of them."""
         lengths = [self._extent(axis) for axis in axes]
         for k, axis in enumerate(axes):
             name, inner = self.axes.setdefault(axis, f"i{len(self.axes)}"), " * ".join(lengths[k + 1 :])
-            after = f" // {_grouped(inner)}" if inner else ""
-            if number != name:
+            after = f" // {grouped(inner)}" if inner else ""
+            if len(axes) > 1 or not number.isidentifier():
                 self._write(depth, f"{name} = {number}{after}" + (f" % {lengths[k]}" if k else ""))
 
     def _count(self, axes: Sequence[int]) -> str:
@@ -125,5 +123,6 @@ class TilePrinter(Printer):
         return self._parameter(("n", axis), "n", "int64", Argument("length", length=length))
 
 
-def _grouped(text: str) -> str:
+def grouped(text: str) -> str:
+    """In brackets, if it is more than one word."""
     return f"({text})" if " " in text else text

@@ -1,16 +1,14 @@
 """Schedule: which threads of a GPU do which iterations of a nest of loops?
 
-    each      a thread for each element          for i: for j: out[i, j] = ...           all loops that nothing is
-                                                                                         summed over
-    rows      a block for each row               for i: for j: s = s + a[i, j]           its threads share the inner
-                                                 for j: out[i, j] = a[i, j] / s          loops, then put their sums
-                                                                                         together
-    parts     as many blocks as there is room    for i: s = s + a[i]                     each sums a part, a last block
-                                                                                         the parts
-    tiles     a block for each tile              for i: for j: for k: s += x[i, k] * y[k, j]
-    scatter   a thread for each element          for i: out[where[i]] += a[i]            changes at one place take
-                                                                                         turns: atomics
-    once      one thread                         whatever is left
+    each      a thread for each element         for i: for j: out[i, j] = ...           all loops that nothing is
+                                                                              summed over
+    rows      a block for each row              for i: for j: s = s + a[i, j]        its threads share the inner loops,
+                                                       out[i] = s                    and put their sums together
+    parts     a block for each part             for i: s = s + a[i]                  of one long sum
+    whole     and one for the sums of those
+    tiles     a block for each tile             for i: for j: for k: s = s + x[i, k] * y[k, j]        contraction.py
+    scatter   a thread for each element         for i: out[where[i]] += a[i]         changes at one place take turns
+    once      one thread                        whatever is left
 
 A nest becomes one launch, or several where one has to end before the next one begins. Nothing here knows how Python is
 written.
@@ -23,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from jt_edu.codegen.loop_ir import Block, Item, Loop, Nest, Store, Update, Value, accesses, everything
+from jt_edu.codegen.loop_ir import Access, Block, Item, Loop, Nest, Store, Update, Value, accesses, everything
 from jt_edu.cuda.contraction import Contraction, contraction
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.index_expr import Index, counter
@@ -32,6 +30,7 @@ from jt_edu.ir.node import Node
 
 SHARED = 32  # iterations of an inner loop, from which on a block of threads shares it
 MANY = 4096  # elements, from which on a thread for each keeps a GPU busy
+LONG = 1 << 15  # numbers of one sum, from which on several blocks share it
 JOINED = [REDUCERS[name] for name in ("add", "multiply", "maximum", "minimum")]  # partial results can be put together
 LANES = "fiu"  # kinds of dtypes that lanes can hand to each other
 
@@ -56,17 +55,16 @@ class Launch:
 
 
 def rows_first(kernel: Kernel) -> Kernel:
-    """Of a kernel that sums into arrays, because a CPU walks along memory: into registers, an outer loop for each sum.
+    """A kernel that sums into arrays, because a CPU walks along memory, sums into registers: outer loops for each sum.
 
-    A thread has a column, and neighbors have neighboring ones: so memory is walked along as well.
+    A thread has a column, and its neighbor the next one: so memory is walked along as well.
     """
-    sums = [a for a in kernel.anchors if a.reduces]
-    if kernel.kind != "loops" or kernel.outer or not sums or any(a.kept is None for a in kernel.anchors):
+    sums = [[a.axes[k] for k in a.kept] for a in kernel.anchors if a.reduces and a.kept is not None]
+    if not sums or kernel.outer or any(a.kept is None for a in kernel.anchors):
         return kernel
-    kept = [tuple(a.axes[k] for k in a.kept or ()) for a in kernel.anchors if a.reduces]
-    if any({*k} != {*kept[0]} for k in kept) or not all({*kept[0]} <= {*s.loops} for s in kernel.stages):
+    if any({*s} != {*sums[0]} for s in sums) or not all({*sums[0]} <= {*stage.loops} for stage in kernel.stages):
         return kernel
-    kernel.outer = kept[0]
+    kernel.outer = tuple(sums[0])
     for stage in kernel.stages:
         stage.loops = kernel.outer + tuple(a for a in stage.loops if a not in kernel.outer)
     return kernel
@@ -75,19 +73,21 @@ def rows_first(kernel: Kernel) -> Kernel:
 def launches(nest: Nest) -> list[Launch]:
     """One after the other, what a GPU is given to do."""
     common = set.intersection(*nest.kept) if nest.kept else set()
-    axes, body = _chain(nest.top, common)
-    product = contraction(nest, axes, body)
+    axes, row = _chain(nest.top, common)
+    product = contraction(nest, axes, row)
     if product is not None:
         return [Launch("tiles", nest.top, axes, product=product)]
-    inner = _shared_by_threads(body, axes, nest)
-    if nest.span is None and any(isinstance(i, Update) and i.access.role != "register" for i in everything(nest.top)):
-        return _scattered(nest) or [Launch("rows", nest.top, (), inner) if inner else Launch("once", nest.top)]
-    if inner and (axes or nest.span is None):
+    alone = nest.span is None
+    inner = _shared_by_threads(row, axes, nest)
+    scatters = any(isinstance(i, Update) and i.access.role != "register" for i in everything(nest.top))
+    if alone and scatters and (found := _scattered(nest)):
+        return found
+    if inner and alone and (end := _long_sum(row, inner, nest)):
+        return [Launch("parts", Block(row.items[:end]), shared=inner), Launch("whole", row, shared=inner)]
+    if inner and (axes or alone):
         return [Launch("rows", nest.top, axes, inner)]
-    if axes and nest.span in axes:
-        return [Launch("each", nest.top, axes)]
     if nest.span is not None:
-        return [Launch("each", nest.top, (nest.span,))]
+        return [Launch("each", nest.top, axes if nest.span in axes else (nest.span,))]
     return [Launch("once", nest.top)]
 
 
@@ -105,18 +105,20 @@ def _chain(block: Block, common: set[int] | None) -> tuple[tuple[int, ...], Bloc
     return tuple(axes), block
 
 
+# ------------------------------------------------------------------------------------------------------------- rows
+
+
 def _shared_by_threads(row: Block, axes: Sequence[int], nest: Nest) -> set[int]:
     """For each inner loop of a row the axis that threads may share; empty, if they had better not, or must not."""
     loops = [i for i in row.items if isinstance(i, Loop)]
     if not loops or (axes and max(_length(loop, nest) for loop in loops) < SHARED):
         return set()
-    chosen = [_axis(loop, row, nest) for loop in loops]
-    if any(axis is None for axis in chosen):
-        return set()
+    mine = _starts(row.items)
+    chosen = [_axis(loop, mine, nest) for loop in loops]
     found = {axis for axis in chosen if axis is not None}
     along = axes and _steps(row, axes[-1]) and not any(_steps(row, axis) for axis in found)
     wide = math.prod(nest.extents[a] for a in axes) >= MANY
-    return set() if along and wide else found
+    return set() if None in chosen or (along and wide) else found
 
 
 def _length(loop: Loop, nest: Nest) -> int:
@@ -127,76 +129,77 @@ def _length(loop: Loop, nest: Nest) -> int:
 
 def _steps(block: Block, axis: int) -> bool:
     """Whether some array is read along an axis, from number to number."""
-    cells = [a for a in accesses(block) if a.role == "in" and a.where]
-    return any(a.where[-1] == counter(axis) for a in cells)
+    return any(a.role == "in" and a.where and a.where[-1] == counter(axis) for a in accesses(block))
 
 
-def _axis(loop: Loop, row: Block, nest: Nest) -> int | None:
+def _axis(loop: Loop, mine: set[Access], nest: Nest) -> int | None:
     """The loop itself or the longest of those inside, if its iterations may be done at the same time."""
     chain, _ = _chain(Block([loop]), None)
-    able = [axis for axis in chain if _is_shareable(loop, axis, row)]
+    able = [axis for axis in chain if _in_any_order(loop, (axis,), mine)]
     return max(able, key=lambda axis: (min(nest.extents[axis], 256), chain.index(axis)), default=None)
 
 
-def _is_shareable(loop: Loop, axis: int, row: Block) -> bool:
-    """Whether iterations write different cells, or sum in registers that belong to the row."""
-    mine = {i.access for i in row.items if isinstance(i, Store) and i.access.role == "register"}
-    inside = next(found for found in (loop, *_loops(loop.body)) if found.axis == axis).body
-    own = {i.access for i in everything(inside) if isinstance(i, Store) and i.access.role == "register"}
+def _long_sum(row: Block, shared: set[int], nest: Nest) -> int:
+    """How many items of a kernel are there up to its one loop, if that is a long one; else 0."""
+    loops = [(k, i) for k, i in enumerate(row.items, 1) if isinstance(i, Loop)]
+    if len(loops) != 1 or any(
+        isinstance(i, Store) and i.access.role != "register" for i in everything(loops[0][1].body)
+    ):
+        return 0
+    ((end, loop),) = loops
+    return end if loop.axis in shared and nest.extents[loop.axis] >= LONG else 0
+
+
+# ---------------------------------------------------------------------------------------------------------- scatter
+
+
+def _scattered(nest: Nest) -> list[Launch]:
+    """A launch for each outermost loop, if each of them may be done in any order; empty, if one may not."""
+    before = [i for i in nest.top.items if isinstance(i, Value)]
+    found = []
+    for item in nest.top.items:
+        if isinstance(item, Loop):
+            axes, _ = _chain(Block([item]), None)
+            while axes and not _in_any_order(item, axes, atomic=True):
+                axes = axes[:-1]
+            found.append(Launch("scatter", Block([*before, item]), axes))
+    whole = len(found) + len(before) == len(nest.top.items)
+    return found if whole and all(launch.axes for launch in found) else []
+
+
+def _in_any_order(loop: Loop, axes: Sequence[int], mine: set[Access] | None = None, atomic: bool = False) -> bool:
+    """Whether iterations of `axes` may be done at the same time.
+
+    They write cells of their own, or sum in registers: their own, or such of the row around them (`mine`) as are put
+    together afterwards. `atomic`: what they add to arrays may meet.
+    """
+    inside = next(each for each in (loop, *_loops(loop.body)) if each.axis == axes[-1]).body
+    own = _starts(everything(inside))
     for item in everything(Block([loop])):
-        if isinstance(item, Update) and item.access.role == "register":
-            joined = item.access in mine and item.reducer in JOINED and item.dtype.kind in LANES
-            if not joined and item.access not in own:
+        if isinstance(item, (Store, Update)) and item.access not in own:
+            apart = item.access.role != "register" and all(counter(axis) in item.access.where for axis in axes)
+            summed = isinstance(item, Update) and item.reducer in JOINED and item.dtype.kind in LANES
+            met = atomic and isinstance(item, Update) and is_atomic(item) and item.access.role != "register"
+            if not (apart or met or (summed and item.access in (mine or ()))):
                 return False
-        elif isinstance(item, (Update, Store)) and item.access.role != "register":
-            if counter(axis) not in item.access.where:
-                return False
-        elif isinstance(item, Store) and item.access not in own:
-            return False
     return True
+
+
+def _starts(items: Iterator[Item] | Sequence[Item]) -> set[Access]:
+    """Registers in which sums begin there."""
+    return {i.access for i in items if isinstance(i, Store) and i.access.role == "register"}
 
 
 def _loops(block: Block) -> Iterator[Loop]:
     return (i for i in everything(block) if isinstance(i, Loop))
 
 
-def _scattered(nest: Nest) -> list[Launch]:
-    """A launch for each outermost loop, if each of them may be done in any order; changes at one place are atomic."""
-    before = [i for i in nest.top.items if isinstance(i, Value)]
-    found = []
-    for item in nest.top.items:
-        if isinstance(item, (Store, Update)):
-            return []
-        if isinstance(item, Loop):
-            axes, body = _chain(Block([item]), None)
-            while axes and not _in_any_order(item, axes):
-                axes = axes[:-1]
-            if not axes:
-                return []
-            found.append(Launch("scatter", Block([*before, item]), axes))
-    return found
-
-
-def _in_any_order(loop: Loop, axes: Sequence[int]) -> bool:
-    inside = Block([loop])
-    own = {i.access for i in everything(inside) if isinstance(i, Store) and i.access.role == "register"}
-    for item in everything(inside):
-        if isinstance(item, Store) and item.access.role != "register":
-            if any(counter(axis) not in item.access.where for axis in axes):
-                return False
-        elif isinstance(item, Update) and item.access.role == "register":
-            if item.access not in own:
-                return False
-        elif (
-            isinstance(item, Update) and not is_atomic(item) and any(counter(a) not in item.access.where for a in axes)
-        ):
-            return False
-    return True
-
-
 def is_atomic(update: Update) -> bool:
     """Whether a GPU can do it at one place for many threads."""
-    return update.reducer is JOINED[0] and update.dtype.kind in "fiu" and update.dtype.size >= 4
+    return update.reducer is JOINED[0] and update.dtype.kind in LANES and update.dtype.size >= 4
+
+
+# --------------------------------------------------------------------------------------------------------- barriers
 
 
 class Touch(NamedTuple):

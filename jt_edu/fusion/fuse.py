@@ -27,16 +27,14 @@ from dataclasses import dataclass
 
 from jt_edu.fusion import epilogue, halves
 from jt_edu.fusion.loop_fusion import Anchor, Kernel, Stage, join_beside, join_loops, join_products, place
-from jt_edu.ir.conv_pattern import Convolution, behind_views, convolution
+from jt_edu.ir.conv_pattern import ALGORITHMS, Convolution, Names, contraction
 from jt_edu.ir.expression import Expression, Term
 from jt_edu.ir.index_expr import counters, counters_of, divides
-from jt_edu.ir.matmul_pattern import Product, matrix_product
+from jt_edu.ir.matmul_pattern import Product
 from jt_edu.ir.meta_ops import CONSTANT, Code, Counter, Elementwise, Reindex, ReindexReduce, Slabs
 from jt_edu.ir.node import Node, age
 from jt_edu.ir.scalar_ops import MULTIPLY
 
-Algorithms = tuple[str, ...]
-ALGORITHMS = "product", "convolution"  # what is recognized, and not computed by loops
 FULL = 64, 64, 128  # operators inlined into one value; arrays in one kernel; operators in one kernel
 FEW, SHORT = (16, 20, 32), 1024  # the same, for loops shorter than this: compiling takes longer than they ever run
 PRODUCTS = 4  # of one matrix in one kernel
@@ -59,10 +57,8 @@ class Fused:
 class Fuser:
     """One run of the fuser over the pending nodes `order` (inputs first), of which `wanted` must be stored."""
 
-    def __init__(
-        self, order: list[Node], wanted: set[Node], enabled: bool = True, algorithms: Algorithms = ALGORITHMS
-    ) -> None:
-        self.order, self.enabled, self.algorithms = order, enabled, algorithms
+    def __init__(self, order: list[Node], wanted: set[Node], enabled: bool = True, by: Names = ALGORITHMS) -> None:
+        self.order, self.enabled, self.algorithms = order, enabled, by
         self.why: dict[Node, tuple[str, str]] = dict.fromkeys(wanted, ("wanted", "it was asked for, or is still held"))
         self.readers: dict[Node, list[Node]] = {n: [] for n in order}
         for node in order:
@@ -108,7 +104,7 @@ class Fuser:
                     self.barriers.add(i)
                     self._store(i, "whole array", f"{node.op.name} looks up indices in it")
             product = isinstance(node.op, ReindexReduce) and node.inputs[0].op is MULTIPLY
-            found = self._contraction(node) if product else None
+            found = contraction(node, self.why, self.algorithms) if product else None
             if found is not None and node.inputs[0] not in self.why:  # else the n*m*k products are wanted themselves
                 self.contractions[node] = found
                 words = "BLAS multiplies stored matrices", "a convolution reads stored arrays"
@@ -121,11 +117,6 @@ class Fuser:
         for side in sides if any(isinstance(s.op, ReindexReduce) for s in sides) else ():
             if not isinstance(side.op, ReindexReduce) or side.dtype.is_half:
                 self._store(side, "whole array", "it is compared with what was made of it, digit by digit")
-
-    def _contraction(self, node: Node) -> Product | Convolution | None:
-        """What an algorithm of its own computes."""
-        found = matrix_product(node) if "product" in self.algorithms else None
-        return found or (behind_views(convolution(node), self.why) if "convolution" in self.algorithms else None)
 
     def _store_repeated(self) -> None:
         """Walk towards the outputs, counting how much work is inlined into each node."""

@@ -27,11 +27,14 @@ from functools import cached_property, lru_cache
 
 from jt_edu.ir.expression import pitches
 from jt_edu.ir.index_expr import Index, counters
+from jt_edu.ir.matmul_pattern import Product, matrix_product
 from jt_edu.ir.meta_ops import CONSTANT, Op, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, Shape
 from jt_edu.ir.scalar_ops import MULTIPLY
 
 Three = tuple[int, int, int]
+Names = tuple[str, ...]
+ALGORITHMS = "product", "convolution"  # what is recognized, and not computed by loops
 KINDS = {2: "forward", 0: "by_image", 1: "by_weights"}  # which of image, weights, places is asked for
 
 
@@ -152,6 +155,12 @@ def convolution(node: Node, total: Op | None = None) -> Convolution | None:
     sides, sizes = found
     first, second = (_behind(source.inputs[side], depth) for side, depth in sides)
     return Convolution(node, (first, second), sizes)
+
+
+def contraction(node: Node, stored: Container[Node], algorithms: Names) -> Product | Convolution | None:
+    """What an algorithm of its own computes: a product of matrices, or a convolution."""
+    found = matrix_product(node) if "product" in algorithms else None
+    return found or (behind_views(convolution(node), stored) if "convolution" in algorithms else None)
 
 
 def behind_views(found: Convolution | None, stored: Container[Node]) -> Convolution | None:

@@ -29,13 +29,12 @@ from jt_edu.backends.thread_pool import threads
 from jt_edu.base.allocator import no_room
 from jt_edu.base.context import Context, current
 from jt_edu.base.errors import ArgumentError, JtError, KernelError
-from jt_edu.fusion.fuse import ALGORITHMS
 from jt_edu.ir.index_check import check_numbers
 from jt_edu.ir.meta_ops import CONSTANT, SOURCE, HostCall
 from jt_edu.ir.node import OFTEN, Node, age, behind, callers_line, describe_line, forget, look_back, needed
 from jt_edu.runtime.conv_step import run_convolution
 from jt_edu.runtime.determinism import determine
-from jt_edu.runtime.plan import ROW, Check, Plan, Step, compile_plan, cpu_loops, make_plan, read_slot
+from jt_edu.runtime.plan import ON_CPU, ROW, Check, Plan, Step, compile_plan, make_plan, read_slot
 from jt_edu.runtime.trace_events import announce_plan, announce_step, seen_by_traces, tell_values
 
 Outline = tuple[ref[Plan], list[int], list[Node]]  # a plan, the position of the node in each slot, numbers of its own
@@ -182,9 +181,9 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
             if plan is None:
                 held = {n for n in order if n.data is None and (n.holders or n.runs >= OFTEN)}
                 wishes = context.rank_state.get(NAME, DEFAULT)
-                does, loops = getattr(key[0], "codegen", (ALGORITHMS, cpu_loops))
-                does = does if wishes.enabled else tuple([name for name in does if name != "convolution"])
-                plan = make_plan(order, held, context.flags.fuse, does, loops)
+                algorithms, loops = getattr(key[0], "codegen", ON_CPU)
+                algorithms = algorithms if wishes.enabled else algorithms[:1]  # without convolutions
+                plan = make_plan(order, held, context.flags.fuse, (algorithms, loops))
                 if wishes.deterministic:
                     determine(plan, order, wishes.strict)
                 if len(plans) >= PLANS:  # several at once: to look for the oldest costs a millisecond

@@ -21,15 +21,18 @@ from jt_edu.codegen.emit_python import Argument, Parameter, Printer, Source, Tex
 from jt_edu.codegen.loop_ir import Nest, choose_span, collapse, cut
 from jt_edu.codegen.lowering import Builder
 from jt_edu.codegen.prefetch import FEW, reach
-from jt_edu.fusion.fuse import ALGORITHMS, Algorithms, Fused, Fuser
+from jt_edu.fusion.fuse import Fused, Fuser
 from jt_edu.fusion.loop_fusion import Kernel
+from jt_edu.ir.conv_pattern import ALGORITHMS, Names
 from jt_edu.ir.index_check import Limits, limits
 from jt_edu.ir.meta_ops import CONSTANT, Code, HostCall, Op, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, Shape
 from jt_edu.runtime.conv_step import Own, compile_around, compile_convolution, convolution_text
 from jt_edu.runtime.matmul_step import multiplied
 
-Loops = Callable[[Kernel, Fused], tuple[Nest, Text]]
+Loops = Callable[[Kernel, Fused], tuple[Nest, Text]] | None
+Codegen = tuple[Names, Loops]
+ON_CPU: Codegen = ALGORITHMS, None
 FLOPS_AT_ONCE = 16  # of BLAS, for each weighted operation of a loop
 ROW = 1 << 14  # cells of a scratch row that is worked on at once
 
@@ -105,7 +108,7 @@ class Plan:
     peak: int  # bytes that the run holds at most
     tracked: bool  # something in it takes part in gradients
     fused: bool  # fusion was on
-    algorithms: Algorithms = ALGORITHMS  # that were on
+    algorithms: Names = ALGORITHMS  # that were on
     shapes: dict[int, Shape] = field(default_factory=dict)
     dtypes: dict[int, Any] = field(default_factory=dict)
     hosts: dict[int, Op] = field(default_factory=dict)
@@ -124,20 +127,12 @@ shown: Callable[[list[Step]], Iterable[Step]] = (
 edits: dict[str, Callable[[Plan, Step], None]] = {}  # key of a source -> puts a learner's text in its place
 
 
-def cpu_loops(kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
-    """The loops of a kernel, and their text for a CPU."""
-    nest = cut(choose_span(collapse(Builder(kernel, fused.stored).build())))
-    nest = reach(nest) if fused.lookups or nest.work >= FEW else nest
-    return nest, Printer(nest).print()
-
-
-def make_plan(
-    order: Sequence[Node], wanted: set[Node], enabled: bool, algorithms: Algorithms = ALGORITHMS, loops: Loops = cpu_loops
-) -> Plan:  # fmt: skip
+def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool, codegen: Codegen = ON_CPU) -> Plan:
     """The plan for the nodes `order` (inputs first; leaves have data already), storing `wanted`.
 
-    `enabled`: values share kernels. `algorithms`: what is not computed by loops. `loops`: writes a kernel of those.
+    `enabled`: values share kernels. `codegen`: which algorithms there are besides loops, and who writes those.
     """
+    algorithms, loops = codegen
     slot = {node: k for k, node in enumerate(order)}
     pending = [n for n in order if n.data is None]
     fused = Fuser(pending, wanted, enabled, algorithms).run()
@@ -170,7 +165,11 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int], loops: Loops) -> 
         return _convolution_step(kernel, fused, slot)
     if kernel.kind == "product":
         return _product_step(kernel, slot)
-    nest, text = loops(kernel, fused)
+    if loops is None:
+        nest = cut(choose_span(collapse(Builder(kernel, fused.stored).build())))
+        text = Printer(reach(nest) if fused.lookups or nest.work >= FEW else nest).print()
+    else:
+        nest, text = loops(kernel, fused)
     span = 1 if nest.span is None else nest.extents[nest.span]
     blocks = any("acc" in p.name for p in text.source.parameters) and " - lo)]" in text.source.text
     loaded = {a.node for a in text.arguments if a.kind == "in"} - {a.node for a in text.arguments if a.kind == "out"}

@@ -1,0 +1,147 @@
+"""Loops as kernels of a GPU: the right threads do them, the numbers are a CPU's, and nothing is wrong with them.
+
+A launch of the interpreter raises if it finds a race, a barrier that some miss, an index outside or a number that nobody
+has written. So every graph that is computed here, and every row of tests/parity/test_cudasim.py, is searched for those.
+"""
+
+import re
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu.base.errors import KernelError
+from jt_edu.base.source_text import remember
+from jt_edu.cuda import emit_cuda, schedule
+
+
+def numbers(*shape, seed=0):
+    return jt.array(np.random.default_rng([seed, *shape]).standard_normal(shape).astype("float32"))
+
+
+def texts(graph):
+    """The array that a graph makes, and the texts of the kernels that made it."""
+    with jt.flag_scope(backend="cudasim"), jt.trace() as trace:
+        found = graph().numpy()
+    return found, [k.source for k in trace.kernels]
+
+
+def gradient(of, *inputs):
+    return jt.grad((of(*inputs) ** 2).sum(), [inputs[-1]])[0]
+
+
+A, B, LONG, ROWS = numbers(5, 7), numbers(7, seed=1), numbers(300), numbers(3, 70)
+LEFT, RIGHT, BIAS, BATCHED = numbers(17, 23), numbers(23, 19), numbers(19), numbers(3, 23, 18)
+WIDE, TALL = numbers(9, 66), numbers(70, 9)
+IMAGES, WEIGHTS, GROUPS = numbers(2, 4, 9, 8), numbers(6, 4, 3, 3), numbers(6, 2, 3, 3)
+PLACES, TURNED = jt.array([2, 0, 2, 4]), LEFT.transpose(1, 0)
+BITS = jt.array(np.arange(300) % 3 == 1)
+COMPLEX = jt.array((np.arange(40) * (1 + 2j)).astype("complex64"))
+
+GRAPHS = {
+    "one axis": (lambda: LONG * 2 + LONG, ["each"]),
+    "two axes": (lambda: A + B, ["each"]),
+    "turned": (lambda: TURNED + 1, ["each"]),
+    "numbers alone": (lambda: (LONG.sum() * 0 + 3).cast("int32"), ["rows"]),
+    "a sum of all": (lambda: (A * A).sum(), ["rows"]),
+    "two sums of all": (lambda: LONG.sum() + LONG.max(), ["rows"]),
+    "a sum and what becomes of it": (lambda: LONG - LONG.mean(), ["rows"]),
+    "sums of short rows": (lambda: A.sum(1), ["each"]),
+    "sums of long rows": (lambda: ROWS.sum(1), ["rows"]),
+    "sums of columns": (lambda: A.sum(0), ["each"]),
+    "columns without their means": (lambda: A - A.mean(0, keepdims=True), ["each"]),
+    "largest of each row": (lambda: ROWS.max(1), ["rows"]),
+    "products of each row": (lambda: ROWS.prod(1), ["rows"]),
+    "places of the largest": (lambda: ROWS.argmax(1)[0], ["rows"]),
+    "softmax": (lambda: jt.nn.softmax(ROWS, 1), ["rows"]),
+    "layer norm": (lambda: jt.nn.layer_norm(ROWS, 70), ["rows"]),
+    "whether any is true": (lambda: BITS.any(), ["once"]),
+    "a sum of complex numbers": (lambda: COMPLEX.sum(), ["once"]),
+    "halves": (lambda: (ROWS.cast("float16") * 2).sum(1), ["rows"]),
+    "bfloat16": (lambda: (ROWS.cast("bfloat16") + 1).cast("float32"), ["each"]),
+    "small product": (lambda: A @ A.transpose(1, 0), ["each"]),
+    "product": (lambda: LEFT @ RIGHT, ["tiles"]),
+    "product, bias and relu": (lambda: jt.nn.relu(LEFT @ RIGHT + BIAS), ["tiles"]),
+    "product of turned ones": (lambda: RIGHT.transpose(1, 0) @ TURNED, ["tiles"]),
+    "product of what is computed": (lambda: (LEFT * 2).exp() @ RIGHT, ["tiles"]),
+    "products of a batch": (lambda: BATCHED.transpose(0, 2, 1) @ RIGHT, ["tiles"]),
+    "a square for each thread": (lambda: TALL @ WIDE, ["tiles"]),
+    "product of halves": (lambda: LEFT.cast("float16") @ RIGHT.cast("float16"), ["tiles"]),
+    "convolution": (lambda: jt.nn.conv2d(IMAGES, WEIGHTS, numbers(6), stride=2, padding=1), ["tiles"]),
+    "convolution in groups": (lambda: jt.nn.conv2d(IMAGES, GROUPS, groups=2), ["tiles"]),
+    "gradient of weights": (lambda: gradient(lambda x, w: jt.nn.conv2d(x, w, padding=1), IMAGES, WEIGHTS), ["tiles", "tiles"]),
+    "gradient of images": (lambda: gradient(lambda w, x: jt.nn.conv2d(x, w), WEIGHTS, IMAGES), ["scatter0", "scatter1"]),
+    "pooling": (lambda: jt.nn.max_pool2d(IMAGES, 2), ["each"]),
+    "rows by number": (lambda: A[PLACES], ["each"]),
+    "gradient of rows by number": (lambda: gradient(lambda x: x[PLACES], A), ["scatter0", "scatter1", "scatter2"]),
+    "nothing": (lambda: A[:0] + 1, ["each"]),
+    "sums of nothing": (lambda: A[:, :0].sum(1), ["each"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_numbers_are_a_cpus_and_the_right_threads_make_them(name):
+    graph, kinds = GRAPHS[name]
+    expected = graph().numpy()
+
+    found, sources = texts(graph)
+
+    tolerance = 2e-3 if expected.dtype == "float16" else 2e-5
+    np.testing.assert_allclose(
+        found, expected, rtol=tolerance, atol=tolerance * max(1, np.abs(expected).max(initial=0))
+    )
+    assert found.dtype == expected.dtype
+    made = [kind for source in sources for kind in re.findall(r"@cuda.jit\ndef (\w+)\(", source)]
+    assert [kind for kind in made if kind in kinds] == kinds
+
+
+@pytest.mark.parametrize("name", ["a sum of all", "two sums of all"])
+def test_a_long_sum_is_made_of_parts_by_many_blocks(monkeypatch, name):
+    monkeypatch.setattr(schedule, "LONG", 32)
+    monkeypatch.setattr(emit_cuda, "PARTS", 8)
+    graph, _ = GRAPHS[name]
+
+    with jt.flag_scope(fuse=True):
+        found, (source,) = texts(lambda: graph() + 0)
+
+    assert re.findall(r"\n    (\w+)\[", source)[-2:] == ["parts", "whole"]
+    np.testing.assert_allclose(found, graph().numpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "instead", "arguments"),
+    [
+        ("product", "cuda.syncthreads()", "pass", (17, 19, 23, LEFT, RIGHT, (17, 19))),
+        ("a sum of all", "if thread == 0:", "if True:", (35, A, ())),
+    ],
+)
+def test_a_race_in_such_a_kernel_is_told(name, part, instead, arguments):
+    """The search can fail: the same text, with a barrier taken away, or with a store by all threads."""
+    _, (source,) = texts(GRAPHS[name][0])
+    text, space = source.replace(part, instead), {"__name__": "a kernel"}
+    exec(compile(text, remember(text, f"<a race in {name}>"), "exec"), space)
+    given = [a.numpy() if isinstance(a, jt.Var) else a for a in arguments[:-1]]
+
+    with pytest.raises(KernelError, match="race"):
+        space["kernel"](0, 1, *given, np.empty(arguments[-1], np.float32))
+
+
+def test_an_mlp_trains_as_on_a_cpu():
+    digits, labels = numbers(12, 20), jt.array([k % 3 for k in range(12)])
+
+    def losses():
+        jt.set_global_seed(3)
+        net = jt.nn.Sequential(jt.nn.Linear(20, 16), jt.nn.ReLU(), jt.nn.Linear(16, 3))
+        optimizer = jt.optim.Adam(net.parameters(), 0.01)
+        found = []
+        for _ in range(3):
+            loss = jt.nn.cross_entropy_loss(net(digits), labels)
+            optimizer.step(loss)
+            found.append(loss.item())
+        return found
+
+    expected = losses()
+    with jt.flag_scope(backend="cudasim"):
+        found = losses()
+
+    np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -118,9 +118,8 @@ class Arithmetic:
         if a.number is not None and b.number is not None and not (sign in "/%" and not b.number):
             return number(compute(a.number, b.number), one_type(a.type, b.type) or LONG)
         if op in (ast.LShift, ast.RShift):
-            a = self.cast(a, LONG) if a.made.itemsize < LONG.itemsize and a.number is None else a
-            text = f"{a.text}LL" if a.number is not None else a.within(TIMES)
-            return Spelled(f"{text} {sign} {b.within(TIMES)}", LONG, LONG, order, a.natural)
+            a = self.cast(a, LONG) if a.made.itemsize < LONG.itemsize else a
+            return Spelled(f"{a.within(TIMES)} {sign} {b.within(TIMES)}", LONG, LONG, order, a.natural)
         if op is ast.Div and "f" not in a.type.kind + b.type.kind:
             a = self.cast(a, DOUBLE)
         whole = op in (ast.FloorDiv, ast.Mod) and "f" not in a.type.kind + b.type.kind
@@ -133,6 +132,8 @@ class Arithmetic:
         made = in_cpp(a.made, b.made)
         left, right = (TIMES, TIMES) if order < SHIFT else (order, order + (op is not ast.Add or dtype.kind == "f"))
         text = f"{a.within(left)} {sign} {b.within(right)}"
+        if a.type == b.type == BOOL and order < SHIFT:
+            dtype = made = BOOL
         return Spelled(text, dtype, made, order, natural and op is not ast.Sub)
 
     def compare(self, op: type[ast.AST], a: Spelled, b: Spelled) -> Spelled:
@@ -149,7 +150,8 @@ class Arithmetic:
         else:
             a, b, dtype = self.same(a, b, exact=False)
             made = in_cpp(a.made, b.made)
-        text = f"{condition.within(CHOICE + 1)} ? {a.within(CHOICE + 1)} : {b.within(CHOICE)}"
+        first = condition.within(ATOM if OR <= condition.order <= AND else EITHER)
+        text = f"{first} ? {a.within(CHOICE + 1)} : {b.within(CHOICE)}"
         return Spelled(text, dtype, made, CHOICE, natural)
 
     def math(self, name: str, given: Sequence[Spelled]) -> Spelled:
@@ -172,6 +174,7 @@ def number(value: Any, dtype: DType, typed: bool = False) -> Spelled:
     if dtype.kind in "iu":
         made = next(t for t in (INT, UNSIGNED, LONG, UNSIGNED_LONG) if np.iinfo(t).min <= value <= np.iinfo(t).max)
     if typed and dtype != made:
-        text, made = f"({NAMES[dtype]}){text}", dtype
+        long = {LONG: "LL", UNSIGNED_LONG: "ULL"}.get(dtype)
+        text, made = f"{text}{long}" if long else f"({NAMES[dtype]}){text}", dtype
     order = UNARY if text[0] in "-(" else ATOM
     return Spelled(text, dtype, made, order, bool(value >= 0), None if typed else value)

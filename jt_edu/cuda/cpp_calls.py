@@ -46,6 +46,13 @@ FENCES = {
     "threadfence": "__threadfence()",
     "threadfence_block": "__threadfence_block()",
 }
+OPERATORS: dict[str, type[ast.AST]] = {
+    "divide": ast.Div, "true_divide": ast.Div, "floor_divide": ast.FloorDiv, "remainder": ast.Mod, "mod": ast.Mod,
+}  # fmt: skip
+TWO_WHOLE = {  # what mathlib does with two whole numbers: by 0 they give 0
+    "floor_divide": "floor_divide", "remainder": "remainder", "mod": "remainder", "fmod": "fmod_or_0",
+    "shift_left": "shift_left", "shift_right": "shift_right", "gcd": "gcd",
+}  # fmt: skip
 TWO_ALIKE = {"max": "larger", "min": "smaller", "maximum": "maximum", "minimum": "minimum"}
 
 
@@ -55,6 +62,7 @@ class Calls(Expressions):
     def __init__(self, library: Library) -> None:
         super().__init__()
         self.library = library
+        self.outside: dict[str, Any] = {}  # the names of its module
 
     def helper(self, name: str) -> str:
         """A function that C++ lacks; it will be written above the kernel."""
@@ -79,7 +87,10 @@ class Calls(Expressions):
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             raise self.wrong(node, "a call gives its arguments by their places", "f(x, y)")
         given = [self.spell(argument) for argument in node.args]
-        found = self.of_threads(node, word, given) if word else self.function(value, name, given)
+        if word:
+            found = self.of_threads(node, word, given)
+        else:  # what mathlib makes in a loop has its name where it is called
+            found = self.function(value, name, given) or self.function(value, ast.unparse(node.func), given)
         if found is None:
             asked = f"{ast.unparse(node.func)} of {len(given)} numbers has no spelling in C++ here"
             raise self.wrong(node, asked, "arithmetic, or a device function of one's own")
@@ -124,18 +135,18 @@ class Calls(Expressions):
 
     def own_helper(self, name: str, given: Sequence[Spelled], kinds: set[str]) -> Spelled | None:
         """Functions that are an operator of C++, or that a helper computes."""
-        if name in ("divide", "true_divide") and len(given) == 2:
-            return self.binary(ast.Div, *given)
-        if name in ("floor_divide", "remainder", "mod") and len(given) == 2:
-            if "f" not in kinds:  # of whole numbers by 0 it is 0
-                return self.alike("floor_divide" if name == "floor_divide" else "remainder", given)
-            return self.binary(ast.FloorDiv if name == "floor_divide" else ast.Mod, *given)
+        whole, two = "f" not in kinds, len(given) == 2
+        if name in TWO_WHOLE and whole and two:
+            return self.alike(TWO_WHOLE[name], given)
+        if name in OPERATORS and two:
+            return self.binary(OPERATORS[name], *given)
         if name in ("select", "where") and len(given) == 3:
             return self.choice(*given)
-        if name == "wrap":
-            return Spelled(f"{self.helper(name)}({given[0].text}, {given[1].text})", LONG, LONG)
-        if name in ("sigmoid", "sign") or (name in ("abs", "absolute") and "f" not in kinds):
-            x = given[0] if "f" in kinds or name == "sign" else self.cast(given[0], LONG)
+        if name in ("wrap", "bit_count"):
+            places = ", ".join(self.cast(x, LONG).text for x in given)
+            return Spelled(f"{self.helper(name)}({places})", LONG, LONG, ATOM, name == "bit_count")
+        if name in ("sigmoid", "sign") or (name in ("abs", "absolute") and whole):
+            x = given[0] if not whole or name == "sign" else self.cast(given[0], LONG)
             text = f"{self.helper('absolute' if name == 'abs' else name)}({x.text})"
             return Spelled(text, x.type, x.type, ATOM, name != "sign")
         return None
@@ -182,12 +193,10 @@ class Calls(Expressions):
         bound.apply_defaults()
         given: dict[str, Any] = {}
         for name, value in bound.arguments.items():
-            inner = getattr(value, "id", "") if isinstance(value, ast.Name) else ""
-            known = (
-                self.spell(value) if isinstance(value, ast.expr) and inner not in self.arrays else self.constant(value)
-            )
-            given[name] = self.arrays[inner] if inner in self.arrays else known
-        called = self.library.function(kernel, getattr(node.func, "attr", getattr(node.func, "id", "")), given)
+            array = self.arrays.get(getattr(value, "id", ""))
+            given[name] = array or (self.spell(value) if isinstance(value, ast.expr) else self.constant(value))
+        alias = ast.unparse(node.func).rpartition(".")[2]
+        called = self.library.function(kernel, alias if alias in self.outside else kernel.__name__, given)
         texts = []
         for name, value in given.items():
             if not isinstance(value, Array):

@@ -224,11 +224,9 @@ class Expressions(Arithmetic, ast.NodeVisitor):
         """One of them."""
         if isinstance(node, ast.Call):
             return self.in_grid(self.word(node.func), "xyz"[at])
-        return (
-            self.length(self.arrays[node.value.id], at)
-            if isinstance(node, ast.Attribute)
-            else self.spell(node.elts[at])
-        )
+        if isinstance(node, ast.Attribute):
+            return self.length(self.arrays[ast.unparse(node.value)], at)
+        return self.spell(node.elts[at])
 
     def several(self, node: ast.expr) -> list[Spelled]:
         """All of them; none where there are none."""
@@ -248,6 +246,8 @@ class Expressions(Arithmetic, ast.NodeVisitor):
         """Arithmetic."""
         a, b = self.spell(node.left), self.spell(node.right)
         if isinstance(node.op, ast.Pow):
+            if a.number is not None and b.number is not None:
+                return self.constant(a.number**b.number) or a
             if b.number in (2, 3) and a.order == ATOM and a.type.kind in "if":
                 return self.product([a] * b.number)
             if "f" not in a.type.kind + b.type.kind:

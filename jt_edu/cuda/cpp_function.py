@@ -56,7 +56,10 @@ class Library:
 
     def function(self, kernel: Kernel, alias: str, given: Mapping[str, Any]) -> Function:
         """A device function for arguments of these types, under a name that no other one has."""
-        types = tuple(a._replace(name="") if isinstance(a, Array) else (a.type, a.natural) for a in given.values())
+        types = tuple(
+            a._replace(name="") if isinstance(a, Array) else (a.type, a.natural and a.type.kind != "f")
+            for a in given.values()
+        )
         key = kernel, types
         if key not in self.functions:
             taken = {f.name for f in self.functions.values()}
@@ -87,7 +90,8 @@ class Function(Calls):
             asked = f"the text of {kernel.__name__} is needed, to write it in C++"
             raise KernelError(asked, "none to be found", "a def in a file or a cell") from error
         _, self.tree = _parsed(self.lines, self.first)
-        self.space = {**function.__globals__, **_closure(function)}
+        self.outside = function.__globals__
+        self.space = {**self.outside, **_closure(function)}
         self.kernel, self.name, self.given = kernel, name, given
         self.own = {*given, *stored(*self.tree.body)}
         self.begins, self.ahead = scopes(self.tree.body, given)
@@ -105,8 +109,10 @@ class Function(Calls):
             else:
                 self.types[name], self.naturals[name] = value.type, value.natural
         before: Any = None
+        helpers, functions = list(self.library.helpers), dict(self.library.functions)
         while before != (now := (dict(self.types), dict(self.naturals), str(self.returned))):
             before, self.rows, self.depth = now, [], 1
+            self.library.helpers, self.library.functions = list(helpers), dict(functions)
             self.block(self.tree.body)
         kind = "__device__" if self.kernel.device else "__global__"
         result = NAMES[self.returned] if self.returned is not None else "void"
@@ -123,7 +129,7 @@ class Function(Calls):
         found = []
         for name, value in self.given.items():
             if not isinstance(value, Array):
-                found.append(f"{NAMES[value.type]} {spelled(name)}")
+                found.append(f"{NAMES[self.types[name]]} {spelled(name)}")
                 continue
             found.append(f"{'' if name in self.written else 'const '}{NAMES[value.dtype]}* {spelled(name)}")
             every = (self.length_name(name, axis) for axis in range(len(value.lengths)))
@@ -257,8 +263,6 @@ class Function(Calls):
         if name in self.arrays:
             raise self.wrong(node, f"{name} is an array, and stays one", "another name")
         found = one_type(self.types.get(name), value.type)
-        if name in self.given and found != self.types[name]:
-            raise self.wrong(node, f"the argument {name} is {self.types[name]}, and stays so", "another name")
         self.types[name] = found or value.type
         self.naturals[name] = self.naturals.get(name, True) and value.natural
 

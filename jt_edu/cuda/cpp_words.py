@@ -71,6 +71,8 @@ def literal(value: float, dtype: DType) -> str:
     """
     if dtype.kind == "b":
         return "true" if value else "false"
+    if value == -(2**63) and dtype == LONG:
+        return f"(-{2**63 - 1} - 1)"  # C++ reads a minus as an operator
     if dtype.kind in "iu":
         return hex(int(value)) if 2**31 <= value < 2**32 else str(int(value))
     if not np.isfinite(value):
@@ -110,6 +112,11 @@ HELPERS = {
     "float_div": T + "float_div(T a, T b) { return b == 0 ? a / b : rint((a - float_mod(a, b)) / b); }",
     "floor_divide": T + "floor_divide(T a, T b) { return b == 0 ? 0 : floor_div(a, b); }",
     "remainder": T + "remainder(T a, T b) { return b == 0 ? 0 : floor_mod(a, b); }",
+    "fmod_or_0": T + "fmod_or_0(T a, T b) { return b == 0 || b == T(-1) ? 0 : a % b; }",
+    "shift_left": T + "shift_left(T a, T b) { return b < 0 || b > 63 ? 0 : a << b; }",
+    "shift_right": T + "shift_right(T a, T b) { return b < 0 || b > 63 ? (a < 0 ? -1 : 0) : a >> b; }",
+    "gcd": T + "gcd(T a, T b) { while (b != 0) { T c = a % b; a = b; b = c; } return a < 0 ? -a : a; }",
+    "bit_count": T + "bit_count(T a) { return __popcll(a < 0 ? -a : a); }",
     "wrap": "__device__ long long wrap(long long i, long long n) { return i < 0 ? i + n : i; }  // counts from the end",
     "laneid": (
         "__device__ unsigned laneid()\n{\n"

@@ -122,7 +122,7 @@ def test_generated_kernels_compute_the_same_in_cpp(language, wave, tmp_path, int
         np.testing.assert_allclose(found[name], wanted[name], rtol=2e-5, atol=1e-6, err_msg=name)
 
 
-# ------------------------------------------------------------------------------------------------------------- the words
+# ----------------------------------------------------------------------------------------------------------- the words
 
 
 def row_of(body, *arguments, language="cuda"):

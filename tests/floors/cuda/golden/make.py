@@ -5,7 +5,6 @@
 Read what has changed (git diff) before it is kept. tests/floors/cuda/test_cpp.py compares.
 """
 
-# ruff: noqa: INP001  a script beside the files that it writes
 from __future__ import annotations
 
 import sys

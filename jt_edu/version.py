@@ -1,12 +1,29 @@
-"""Version: which one is this, and what was it built for? The names are those of `torch.version`.
+"""Version: which one is this, and what are kernels of a GPU compiled with? The names are those of `torch.version`.
 
->>> import jt_edu as jt
->>> jt.version.cuda, jt.version.hip
-(None, None)
+jt.version.cuda     such as "13.5", where numba-cuda is installed, which compiles for cards of NVIDIA; else None
+jt.version.hip      None: for cards of AMD there is the text of a kernel, and no more (decision 098)
 """
 
 from __future__ import annotations
 
+from functools import cache
+from pkgutil import resolve_name
+
 __version__ = "0.1.0"
-cuda: str | None = None  # of CUDA, if kernels ran on cards of NVIDIA: here an interpreter runs them (decision 095)
-hip: str | None = None  # of ROCm, if they ran on cards of AMD: for those there is a text, and no more (decision 098)
+hip: str | None = None
+
+
+def __getattr__(name: str) -> str | None:
+    if name != "cuda":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _cuda()
+
+
+@cache
+def _cuda() -> str | None:
+    """The version of CUDA that the compiler is from; asked for late, since it takes a while to find."""
+    try:
+        found: str = resolve_name("importlib.metadata:version")("nvidia-nvvm")
+    except ModuleNotFoundError:  # so is a package called that is not there
+        return None
+    return ".".join(found.split(".")[:2])

@@ -30,6 +30,8 @@ ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("JT_EDU_COMPILE_PROCESSES", "1")  # tests fill all cores
 os.environ.setdefault("JT_EDU_CACHE", str(ROOT / ".pytest_cache" / "kernels"))  # kept between runs, shared by workers
 
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")  # kernels of a GPU are interpreted, unless a test brings a GPU
+
 import hypothesis  # noqa: E402  the environment above comes first
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
@@ -46,11 +48,19 @@ from tests.sharing import (  # noqa: E402
     pytest_xdist_make_scheduler,  # noqa: F401  the same
 )
 
+SETTINGS = ("JT_EDU_", "MKL_", "NUMBA_", "OMP_", "OPENBLAS_")  # of processes that tests start; which BLAS is one
 hypothesis.settings.register_profile("laptop", deadline=None)  # the first call of a kernel compiles it
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "laptop")
 
 _SEED = pytest.StashKey[int]()
+
+
+def _settings():
+    return {name: value for name, value in os.environ.items() if name.startswith(SETTINGS)}
+
+
+BEFORE = _settings()
 MARKS_BY_FOLDER = ("browser", "mpi")
 MARKS_BY_FIXTURE = {"chromium": "browser", "frontend": "node", "torch": "torch"}
 REQUIRED = frozenset(filter(None, os.environ.get("JT_EDU_REQUIRE", "").replace(",", " ").split()))
@@ -99,6 +109,7 @@ def pytest_runtest_teardown(item, nextitem):
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
         gc.freeze()
+        assert _settings() == BEFORE, "a test of this file has changed what processes of later ones compute with"
 
 
 # ------------------------------------------------------------------------------------------------------------ seeds

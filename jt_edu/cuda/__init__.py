@@ -3,23 +3,25 @@
 from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door
+from jt_edu.cuda.compiler import compile_kernel as compile
 from jt_edu.cuda.cpp import source
-from jt_edu.cuda.device import device_count, is_available, synchronize
+from jt_edu.cuda.device import (
+    current_device,
+    device_count,
+    get_device_capability,
+    get_device_name,
+    is_available,
+    memory_stats,
+    set_device,
+    synchronize,
+)  # fmt: skip
 from jt_edu.cuda.device_array import device_array, to_device
 from jt_edu.cuda.kernel_names import HERE as _HERE
 from jt_edu.cuda.launch import jit, simulate
 
-__all__ = [
-    "device_array",
-    "device_count",
-    "is_available",
-    "jit",
-    "simulate",
-    "source",
-    "synchronize",
-    "to_device",
-    *_HERE,
-]
+__all__ = ["compile", "current_device", "device_array", "device_count", "get_device_capability", "get_device_name",
+           "is_available", "jit", "memory_stats", "set_device", "simulate", "source", "synchronize", "to_device",
+           *_HERE]  # fmt: skip
 __all__.sort()
 globals().update(_HERE)
 

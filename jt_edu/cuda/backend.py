@@ -14,5 +14,5 @@ from jt_edu.cuda.emit_cuda import cuda_loops
 class CudaSim(PythonBackend):
     """Kernels of a GPU in the interpreter, on NumPy's arrays."""
 
-    name = "cudasim"
+    name, checks = "cudasim", True  # indices, and much else
     codegen = ((), cuda_loops)  # no algorithms of a CPU, and kernels of a GPU for loops

@@ -22,7 +22,7 @@ from jt_edu.cuda.cpp_arithmetic import Spelled
 from jt_edu.cuda.cpp_expressions import Array
 from jt_edu.cuda.cpp_function import Function, Library
 from jt_edu.cuda.cpp_words import LANGUAGES, NAMES
-from jt_edu.cuda.launch import Kernel, _argument_names
+from jt_edu.cuda.launch import Kernel
 from jt_edu.runtime.plan import living
 
 
@@ -93,7 +93,7 @@ def _written(launches: list[tuple[Kernel, tuple[Any, ...]]], language: str) -> s
     library = Library(LANGUAGES[language])
     kernels = []
     for kernel, arguments in launches:
-        names = _argument_names(kernel.program, len(arguments))
+        names = kernel.parameters(len(arguments))
         given = {name: _known(value, name) for name, value in zip(names, arguments, strict=True)}
         kernels.append(Function(library, kernel, kernel.__name__, given))
         kernels[-1].write()

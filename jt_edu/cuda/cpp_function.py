@@ -27,7 +27,7 @@ from jt_edu.cuda.cpp_scope import names, scopes, stored
 from jt_edu.cuda.cpp_words import HELPERS, HIP_HELPERS, LONG, NAMES, NEEDS, DType, Language, one_type
 from jt_edu.cuda.launch import Kernel
 from jt_edu.cuda.thread import as_dtype
-from jt_edu.cuda.translator import _closure, _parsed
+from jt_edu.cuda.translator import closure, parsed
 
 WIDTH, JOINT = 110, "\0"  # of a line; a space at which no line ends
 
@@ -89,9 +89,9 @@ class Function(Calls):
         except (OSError, TypeError) as error:
             asked = f"the text of {kernel.__name__} is needed, to write it in C++"
             raise KernelError(asked, "none to be found", "a def in a file or a cell") from error
-        _, self.tree = _parsed(self.lines, self.first)
+        _, self.tree = parsed(self.lines, self.first)
         self.outside = function.__globals__
-        self.space = {**self.outside, **_closure(function)}
+        self.space = {**self.outside, **closure(function)}
         self.kernel, self.name, self.given = kernel, name, given
         self.own = {*given, *stored(*self.tree.body)}
         self.begins, self.ahead = scopes(self.tree.body, given)

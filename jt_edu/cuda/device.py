@@ -1,31 +1,258 @@
-"""Device: is there a GPU? In this version kernels run in the interpreter, and there is none."""
+"""Device: which GPUs are there, and which one does a thread of Python mean?
+
+CUDA_VISIBLE_DEVICES says which GPUs there are for this process, and in which order. The driver reads it once, when
+somebody first asks for a GPU: a change after that changes nothing, and is told. Each thread has a device of its own,
+at first 0. A process without a GPU has none, and kernels run in the interpreter.
+"""
 
 from __future__ import annotations
 
+import functools
+import os
+import threading
+import warnings
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from jt_edu.base.errors import ArgumentError, BackendError, JtError
+from jt_edu.cuda.device_memory import DeviceMemory
+from jt_edu.cuda.driver import Driver, libcuda
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+NO_COMPILER = (
+    "kernels for a GPU are compiled by numba-cuda", "no numba-cuda",
+    "pip install 'jt-edu[cuda]' 'numpy<2.5' (pip alone takes a newer numpy, with which numba-cuda does not start)",
+)  # fmt: skip
+
+
+@dataclass(eq=False)
+class Device:
+    """One GPU that is in use: what the process has of it, the line in which its work waits, and its memory."""
+
+    number: int
+    driver: Driver
+    context: int
+    stream: int
+    capability: tuple[int, int]
+    memory: DeviceMemory = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.memory = DeviceMemory(self.driver, self.stream)
+
+    def __repr__(self) -> str:
+        return f"<GPU {self.number}>"
+
+
+class Cards:
+    """All GPUs that the driver shows. Each is opened when it is first needed.
+
+    Args:
+        library: libcuda, what stands in its place, or None.
+    """
+
+    def __init__(self, library: Any) -> None:
+        self.visible = os.environ.get(VISIBLE)
+        self.count = 0
+        self.missing: JtError | None = None  # why there are none
+        self._opened: dict[int, Device] = {}
+        self._lock = threading.Lock()
+        try:
+            if library is None:
+                raise BackendError("there is a GPU", "no driver of NVIDIA", "the interpreter, which needs neither")
+            self.driver = Driver(library)
+            self.count = self.driver.count()
+            if not self.count:
+                raise BackendError("there is a GPU", f"none; {VISIBLE} is {self.visible!r}", f"without {VISIBLE}")
+        except JtError as error:
+            self.missing = error
+
+    def open(self, number: int) -> Device:
+        """The GPU of that number, which calls of this thread mean from here on."""
+        with self._lock:
+            if number in self._opened:
+                device = self._opened[number]
+                self.driver.enter(device.context)
+            else:
+                context = self.driver.context(number)
+                self.driver.enter(context)
+                capability, stream = self.driver.capability(number), self.driver.stream()
+                device = self._opened[number] = Device(number, self.driver, context, stream, capability)
+        return device
+
+
+@functools.cache
+def cards() -> Cards:
+    """All GPUs; the driver is started by whoever asks first."""
+    return Cards(libcuda())
+
+
+class _Mine(threading.local):
+    """What a thread of Python means."""
+
+    number = 0
+    device: Any = None
+
+
+_mine = _Mine()
+
+
+def here() -> Device:
+    """The GPU of this thread.
+
+    Raises:
+        BackendError: there is none.
+    """
+    found = cards()
+    if found.missing is not None:
+        raise found.missing
+    if _mine.device is None or _mine.device.driver is not found.driver or _mine.device.number != _mine.number:
+        _mine.device = found.open(_mine.number)
+    device: Device = _mine.device
+    return device
+
 
 def is_available() -> bool:
-    """Whether kernels run on a GPU: no, in the interpreter.
+    """Whether kernels run on a GPU: there is one, it is well, and so is there a compiler for it.
 
     Example:
         >>> jt.cuda.is_available()
         False
     """
-    return False
+    found = cards()
+    return found.missing is None and not found.driver.lost and _has_compiler()
+
+
+@functools.cache
+def _has_compiler() -> bool:
+    return find_spec("numba_cuda") is not None
 
 
 def device_count() -> int:
-    """How many GPUs there are for kernels: none.
+    """How many GPUs there are for this process.
 
     Example:
         >>> jt.cuda.device_count()
         0
     """
-    return 0
+    _told_of_changes()
+    return cards().count
+
+
+def set_device(device: int) -> None:
+    """Choose the GPU on which this thread makes arrays and launches kernels.
+
+    Args:
+        device: its number; 0 is the first that CUDA_VISIBLE_DEVICES shows.
+
+    Raises:
+        ArgumentError: there is none of that number.
+        BackendError: there is no GPU at all, or nothing that compiles for it.
+
+    Example:
+        >>> jt.cuda.set_device(0)
+        Traceback (most recent call last):
+        BackendError: there is a GPU; found no driver of NVIDIA. Try: the interpreter, which needs neither.
+    """
+    _told_of_changes()
+    number = _number(device)
+    if not _has_compiler():
+        raise BackendError(*NO_COMPILER)
+    _mine.number = number
+    here()
+
+
+def _number(device: Any) -> int:
+    found = cards()
+    if found.missing is not None:
+        raise found.missing
+    if not isinstance(device, int | np.integer) or isinstance(device, bool) or not 0 <= device < found.count:
+        asked = f"a device is a number from 0 to {found.count - 1}, as {VISIBLE} shows them"
+        raise ArgumentError(asked, repr(device), "jt.cuda.set_device(0)")
+    return int(device)
+
+
+def _told_of_changes() -> None:
+    now = os.environ.get(VISIBLE)
+    if now != cards().visible:
+        told = f"{VISIBLE} is {now!r} now, but was {cards().visible!r} when the GPUs were counted, and that holds"
+        warnings.warn(f"{told}: set it before Python starts, or above the first use of jt.cuda", stacklevel=3)
+
+
+def current_device() -> int:
+    """The number of the GPU that this thread means.
+
+    Raises:
+        BackendError: there is none.
+
+    Example:
+        >>> jt.cuda.current_device()
+        Traceback (most recent call last):
+        BackendError: there is a GPU; found no driver of NVIDIA. Try: the interpreter, which needs neither.
+    """
+    return _number(_mine.number)
+
+
+def get_device_name(device: int | None = None) -> str:
+    """What a GPU is called.
+
+    Args:
+        device: its number; that of this thread, if there is none.
+
+    Raises:
+        ArgumentError: there is none of that number.
+        BackendError: there is no GPU at all.
+
+    Example:
+        >>> jt.cuda.get_device_name()
+        Traceback (most recent call last):
+        BackendError: there is a GPU; found no driver of NVIDIA. Try: the interpreter, which needs neither.
+    """
+    number = _number(_mine.number if device is None else device)
+    return cards().driver.name(number)
+
+
+def get_device_capability(device: int | None = None) -> tuple[int, int]:
+    """The compute capability of a GPU, such as (9, 0): which instructions it knows.
+
+    Args:
+        device: its number; that of this thread, if there is none.
+
+    Raises:
+        ArgumentError: there is none of that number.
+        BackendError: there is no GPU at all.
+
+    Example:
+        >>> jt.cuda.get_device_capability()
+        Traceback (most recent call last):
+        BackendError: there is a GPU; found no driver of NVIDIA. Try: the interpreter, which needs neither.
+    """
+    number = _number(_mine.number if device is None else device)
+    return cards().driver.capability(number)
 
 
 def synchronize() -> None:
-    """Wait until all launches have ended: they have, for the interpreter returns when it is done.
+    """Wait until all launches of this thread's GPU have ended; those of the interpreter have when they return.
+
+    Raises:
+        KernelError: one of them went wrong.
 
     Example:
         >>> jt.cuda.synchronize()
     """
+    if cards().missing is None:
+        device = here()
+        device.driver.synchronize(device.stream)
+
+
+def memory_stats() -> dict[str, int]:
+    """What arrays take on this thread's GPU: bytes `used` now, at most (`peak`), and `kept` for the next ones; how
+    often the driver was `asked` for bytes, and how often some were `reused`. Without a GPU it is empty.
+
+    Example:
+        >>> jt.cuda.memory_stats()
+        {}
+    """
+    return here().memory.stats() if cards().missing is None else {}

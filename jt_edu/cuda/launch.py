@@ -6,7 +6,8 @@
     twice[2, 32](x, out)                       2 blocks of 32 threads; KernelError, if something is wrong with it
     run = cuda.simulate(twice, 2, 32, x, out)  the same, and says what it found: run.findings, run.trips
 
-A kernel runs in an interpreter: one thread after the other, always in the same order, with a look at each access.
+Without a GPU a kernel runs in an interpreter: one thread after the other, always in the same order, with a look at each
+access. `simulate` is always that. With a GPU, `kernel[blocks, threads]` compiles and launches it there (on_card.py).
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError, KernelError
-from jt_edu.base.plural import plural
-from jt_edu.cuda.device_array import DeviceArray
+from jt_edu.cuda import on_card
+from jt_edu.cuda.device_array import HostArray, on_host
+from jt_edu.cuda.gpu_function import GpuFunction
 from jt_edu.cuda.memory import NUMBERS, Array, Memory, current
 from jt_edu.cuda.run import SECONDS, STEPS, Ended, Run
 from jt_edu.cuda.scheduler import run_block
@@ -28,11 +30,12 @@ from jt_edu.cuda.thread import WARPSIZE, Block, Dim3, Thread, Warp
 from jt_edu.cuda.translator import Program, translate
 
 THREADS, DEEP = 1024, 64  # of a block, and along z: as many as a card has room for
+SIZES = 1000  # of launches that a kernel remembers
 
 
-def _go(run: Run, arguments: tuple[Any, ...]) -> Run:
+def _go(run: Run, arguments: Sequence[Any], names: Sequence[str]) -> Run:
     grid, block = run.grid, run.block
-    given = _seen(arguments, _argument_names(run.program, len(arguments)))
+    given = _seen(arguments, names)
     run.until = time.monotonic() + SECONDS
     before, current.run = current.run, run
     try:
@@ -62,15 +65,6 @@ def _places(extent: Dim3) -> Iterator[Dim3]:
     return (Dim3(x, y, z) for z in range(extent.z) for y in range(extent.y) for x in range(extent.x))
 
 
-def _argument_names(program: Program, count: int) -> Sequence[str]:
-    code = program.run.__code__
-    names = code.co_varnames[1 : code.co_argcount]
-    if count != len(names):
-        asked = ", ".join([f"{program.name} takes {plural(len(names), 'argument')}", *names])
-        raise ArgumentError(asked, plural(count, "argument"), "as many")
-    return names
-
-
 def _seen(arguments: Sequence[Any], names: Sequence[str]) -> list[Any]:
     """Arguments as a kernel sees them; arrays that overlap have one history."""
     seen = [_memory(value, name) for value, name in zip(arguments, names, strict=True)]
@@ -96,7 +90,7 @@ def _array(memory: Memory, shape: tuple[int, ...]) -> Array:
 
 def _memory(value: Any, name: str) -> Any:
     """The numbers of an argument; a number is itself."""
-    if isinstance(value, DeviceArray):
+    if isinstance(value, HostArray):
         return Memory(name, "global", value.values.reshape(-1), value.written)
     if isinstance(value, np.ndarray) and value.dtype.kind in NUMBERS:
         if not value.flags.c_contiguous:
@@ -109,7 +103,7 @@ def _memory(value: Any, name: str) -> Any:
     raise ArgumentError("a kernel takes arrays and numbers", found, "x.numpy(), or cuda.to_device(x)")
 
 
-class Kernel:
+class Kernel(GpuFunction):
     """A function of one thread. `kernel[blocks, threads](...)` runs it for many.
 
     Args:
@@ -126,9 +120,9 @@ class Kernel:
     """
 
     def __init__(self, function: Callable[..., Any], device: bool = False) -> None:
-        self.function, self.device = function, device
-        self.__name__, self.__doc__, self.__wrapped__ = function.__name__, function.__doc__, function
+        super().__init__(function, device)
         self._program: Program | None = None
+        self._launches: dict[Any, Callable[..., None]] = {}  # by sizes: to look at them takes as long as a launch
 
     @property
     def program(self) -> Program:
@@ -155,6 +149,17 @@ class Kernel:
 
     def __getitem__(self, how: Any) -> Callable[..., None]:
         """Launch it: `kernel[blocks, threads]`; as in numba also a stream, 0, and bytes of shared memory."""
+        try:
+            return self._launches[how]
+        except KeyError:
+            if len(self._launches) >= SIZES:
+                self._launches.clear()
+            found = self._launches[how] = self._launch(how)
+        except TypeError:  # a list of sizes
+            found = self._launch(how)
+        return found
+
+    def _launch(self, how: Any) -> Callable[..., None]:
         if self.device:
             raise self._misused("a launch")
         where = how if isinstance(how, tuple) else (how,)
@@ -162,10 +167,14 @@ class Kernel:
             raise ArgumentError(f"{self.__name__}[blocks, threads] takes two sizes", f"{how}", "kernel[4, 32]")
         grid, block, stream, shared = (*where, 0, 0)[:4]
         if stream is not None and (not isinstance(stream, int) or stream):
-            raise ArgumentError("a launch here has the stream 0", f"{stream!r:.40}", "0: it has ended when it returns")
+            raise ArgumentError("a launch here has the stream 0", f"{stream!r:.40}", "0: it waits for those before")
+        sizes = _size("blocks", grid), _block(block), int(shared)
 
         def launch(*arguments: Any) -> None:
             """Run it; KernelError, if something is wrong with it."""
+            if on_card.has(arguments):
+                on_card.launch(self, *sizes, arguments)
+                return
             run = simulate(self, grid, block, *arguments, shared=shared)
             if run.findings:
                 raise KernelError(f"{self.__name__} is not right", f"\n{run}", "cuda.simulate(...), which goes on")
@@ -238,7 +247,9 @@ def simulate(kernel: Kernel, grid: Any, block: Any, *arguments: Any, shared: int
     """
     if not isinstance(kernel, Kernel) or kernel.device:
         raise ArgumentError("simulate takes a kernel", repr(kernel), "a function under @cuda.jit")
-    return _go(Run(kernel.program, _size("blocks", grid), _block(block), int(shared), steps), arguments)
+    run = Run(kernel.program, _size("blocks", grid), _block(block), int(shared), steps)
+    with on_host(arguments) as given:
+        return _go(run, given, kernel.parameters(len(arguments)))
 
 
 def _size(what: str, size: Any) -> Dim3:

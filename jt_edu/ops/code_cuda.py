@@ -1,4 +1,4 @@
-"""Code cuda: what a `cuda_src` of `jt.code` does where there is no GPU.
+"""Code cuda: what does a `cuda_src` of `jt.code` do, with or without a GPU?
 
     @cuda.jit
     def kernel(@ARGS_DEF):                      def kernel(in0, out):
@@ -8,8 +8,8 @@
             @out(i) = @in0(i) * data["k"]               out[i] = in0[i] * data["k"]
     kernel[in0_shape0 // 32 + 1, 32](@ARGS)     kernel[in0.shape[0] // 32 + 1, 32](in0, out)
 
-The text defines kernels, in the words of numba.cuda, and launches them. The interpreter of `jt_edu.cuda` runs them, so
-whatever is wrong with one is an error that names the line and the threads.
+The text defines kernels, in the words of numba.cuda, and launches them. Where there is no GPU, the interpreter of
+`jt_edu.cuda` runs them, so whatever is wrong with one is an error that names the line and the threads.
 """
 
 from __future__ import annotations

@@ -19,9 +19,14 @@ LEFT_ALONE = ("MKL_ENABLE_INSTRUCTIONS", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"
 
 @contextmanager
 def quiet():
-    """Set the environment of this process and its children; yield the names of the variables that had to go."""
+    """The environment of this process and its children, until the end; yields the variables that had to go."""
+    before = dict(os.environ)
     gone = [name for name in LEFT_ALONE if os.environ.pop(name, None) is not None]
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     with tempfile.TemporaryDirectory(prefix="jt_edu-bench-") as folder:
         os.environ["JT_EDU_CACHE"] = folder
-        yield gone
+        try:
+            yield gone
+        finally:
+            os.environ.clear()
+            os.environ.update(before)

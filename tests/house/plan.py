@@ -71,6 +71,7 @@ CORE_LIBRARIES = {"numpy", "numba", "llvmlite"}
 LIBRARIES_OF: dict[str, set[str]] = {
     "config": {"yaml", "jt_widgets"},  # PyYAML reads and writes; a form for who asks for one
     "course_files": {"jupyter_server"},  # what JupyterLab lists; imported by JupyterLab, and nobody else
+    "cuda": {"cuda"},  # what numba-cuda links with
     "backends": {"scipy", "threadpoolctl"},  # gives numba's np.dot its BLAS, and holds that to one thread
     "data": {"PIL", "sklearn"},  # Pillow reads photographs; the digits of sklearn need no download
     "einops": {"einops"},  # how axes with names are rearranged
@@ -81,6 +82,8 @@ LIBRARIES_OF: dict[str, set[str]] = {
     "mpi": {"mpi4py"},
     "precompile": {"IPython"},  # runs the cells of notebooks; a program of its own, which nobody imports
 }
+
+OPTIONAL = {"cuda.to_ptx": "numba_cuda"}  # modules that only who has a library can import: who else imports all, skips
 
 # Imports inside a function, resolve_name's too: (module, library), for a heavy library that may be absent, or that
 # takes too long to load for everybody: numba some 0.5 s, BLAS 0.2 s.
@@ -106,6 +109,9 @@ LATE_IMPORTS = {
     ("lens.kernel_edit", "lens.sandbox"),
     ("backends.numba_cuda", "numba"),
     ("ops.code_cuda", "cuda"),  # kernels of a GPU, for who writes some
+    ("cuda.compiler", "cuda.to_ptx"),  # numba-cuda, where there is a GPU
+    ("version", "importlib"),  # the same
+    ("cuda.compiler", "importlib"),  # importlib.metadata, which takes long to load
     ("config.argument_parser", "jt_widgets"),  # a form, where there is a notebook
     ("data.image", "PIL"),
     ("models.published", "http"),  # what a download needs takes 0.08 s to load

@@ -2,7 +2,7 @@
 
 import builtins
 import doctest
-import importlib
+import importlib.util
 import inspect
 import types
 from collections.abc import Iterator
@@ -11,10 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from tests.house.plan import ROOT, WORKSHOPS
+from tests.house.plan import OPTIONAL, ROOT, WORKSHOPS
 from tests.house.tree import hold, modules
 
-NAMES = [module.dotted for module in modules(ROOT) if module.name != "__main__"]
+ABSENT = {"__main__", *(name for name, library in OPTIONAL.items() if not importlib.util.find_spec(library))}
+NAMES = [module.dotted for module in modules(ROOT) if module.name not in ABSENT]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 
 

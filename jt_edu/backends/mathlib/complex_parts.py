@@ -87,7 +87,7 @@ def product(x: Number, y: Number) -> Pair:
     """x y as a float, and what that float lacks. Both are finite."""
     if isinstance(x, Lane):
         y = x.like(y)
-        rounded = Lane(x.builder, x.type, x.builder.fmul(x.value, y.value, flags=("arcp",)))  # contracted with nothing
+        rounded = simd_math.alone(x, y)
         return rounded, instruction("llvm.fma", x, y, -rounded)
     rounded = x * y
     finite = np.isfinite(rounded) and np.isfinite(x) and np.isfinite(y)

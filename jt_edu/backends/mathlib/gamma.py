@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.backends.mathlib.rounding import copysign, floor, round_even
 from jt_edu.backends.mathlib.simd_math import Number, alike, extending, kernel_function
 
 EULER, HALF_LOG_2PI, LOG_PI = 0.5772156649015329, 0.9189385332046727, 1.1447298858494002
@@ -62,13 +63,13 @@ def _positive_zeta(s: Any, q: Any) -> Any:
 def _any_zeta(s: Any, q: Any) -> Any:
     if np.isnan(s) or np.isnan(q) or s < 1.0:
         return np.nan
-    if s == 1.0 or (q <= 0.0 and q == np.floor(q)):
+    if s == 1.0 or (q <= 0.0 and q == floor(q)):
         return np.inf
     if q > 0.0:
         return _positive_zeta(s, q)
-    if s != np.floor(s):
+    if s != floor(s):
         return np.nan
-    r = q - np.floor(q)
+    r = q - floor(q)
     mirrored = _positive_zeta(s, 1.0 - r) - _positive_zeta(s, 1.0 - q)  # the terms below zero
     return _positive_zeta(s, r) + (mirrored if s % 2.0 == 0.0 else -mirrored)
 
@@ -77,9 +78,9 @@ def _any_zeta(s: Any, q: Any) -> Any:
 def _digamma(x: Any) -> Any:
     t, total = x, 0.0
     if x <= 0.0:
-        if x == np.floor(x):
-            return np.copysign(np.inf, -x) if x == 0.0 else np.nan
-        t, total = 1.0 - x, -np.pi / np.tan(np.pi * (x - np.rint(x)))
+        if x == floor(x):
+            return copysign(np.inf, -x) if x == 0.0 else np.nan
+        t, total = 1.0 - x, -np.pi / np.tan(np.pi * (x - round_even(x)))
     while t < 10.0:
         total -= 1.0 / t
         t += 1.0
@@ -119,18 +120,18 @@ def _positive_lgamma(x: Any) -> Any:
 
 @shared
 def _positive_lgamma_near_one(t: Any) -> Any:
-    return t * _polynomial(t, NEAR_TWO) - np.log1p(t)
+    return t * _polynomial(t, NEAR_TWO) - math.log1p(t)
 
 
 @shared
 def _lgamma(x: Any) -> Any:
-    if np.isinf(x) or np.isnan(x):
+    if np.isnan(x) or abs(x) == np.inf:
         return abs(x)
     if x > 0.0:
         return _positive_lgamma(x)
-    if x == np.floor(x):
+    if x == floor(x):
         return np.inf
-    wave = abs(np.sin(np.pi * (x - np.rint(x))))
+    wave = abs(np.sin(np.pi * (x - round_even(x))))
     return LOG_PI - np.log(-x) - np.log(wave) - _positive_lgamma(-x)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from llvmlite import binding, ir
 
+from jt_edu.backends.mathlib import nvvm
 from jt_edu.backends.mathlib.simd_math import Lane, Number
 
 REGISTERS = (128, 256, 512, 1024)  # bits of those that a loop works on at once
@@ -31,6 +32,11 @@ BIT, INT = ir.IntType(1), ir.IntType(32)
 def rarely(name: str, slow: Callable[[Number], Number], condition: Lane, x: Lane, usual: Lane) -> Lane:
     """`slow(x)`, which is of the type of x and called `name`, where the condition holds; else `usual`."""
     builder = x.builder
+    if nvvm.on_gpu(builder):  # each thread has one number, and jumps by itself
+        before = builder.block
+        with builder.if_then(condition.value):
+            found, inside = slow(x).value, builder.block
+        return _joined(x, ((usual.value, before), (found, inside)))
     own = _alone(builder.module, f"{PREFIX}{name}_{x.width}", slow, x)
     function = _declared(builder.module, f"{own.name}_1", [x.value.type], x.value.type, ("noinline", *SMALL))
     if function.is_declaration:  # to be seen as a call until there are loops of whole registers
@@ -43,10 +49,15 @@ def rarely(name: str, slow: Callable[[Number], Number], condition: Lane, x: Lane
         twins = ",".join(f"_ZGV_LLVM_M{n}v_{function.name}({_twin(own, n).name})" for n in lanes)
         set.add(found.attributes, f'"vector-function-abi-variant"="{twins}"')  # its own `add` knows of no such word
         inside = builder.block
-    joined = builder.phi(x.value.type)
-    joined.add_incoming(usual.value, before)
-    joined.add_incoming(found, inside)
-    return Lane(builder, x.type, joined)
+    return _joined(x, ((usual.value, before), (found, inside)))
+
+
+def _joined(x: Lane, ways: Any) -> Lane:
+    """One of several values, each from the block that it comes from."""
+    joined = x.builder.phi(x.value.type)
+    for value, block in ways:
+        joined.add_incoming(value, block)
+    return Lane(x.builder, x.type, joined)
 
 
 def _alone(module: Any, name: str, formula: Callable[[Number], Number], x: Lane) -> Any:

@@ -61,13 +61,21 @@ def isnan(x: Number) -> Number:
     return x.is_nan()
 
 
-@kernel_function(np.isinf, alike(ANY, types.boolean))
+def _an_infinite_part(z: Any) -> Any:
+    return abs(z.real) == np.inf or abs(z.imag) == np.inf
+
+
+def _finite_parts(z: Any) -> Any:
+    return abs(z.real) < np.inf and abs(z.imag) < np.inf
+
+
+@kernel_function(np.isinf, alike(ANY, types.boolean), {"c": _an_infinite_part})
 def isinf(x: Number) -> Number:
     """Whether x is infinite."""
     return (instruction("llvm.fabs", x) == inf) if kind_of(x.type) == "f" else x.is_nan()
 
 
-@kernel_function(np.isfinite, alike(ANY, types.boolean))
+@kernel_function(np.isfinite, alike(ANY, types.boolean), {"c": _finite_parts})
 def isfinite(x: Number) -> Number:
     """Whether x is neither infinite nor nan."""
     return (instruction("llvm.fabs", x) < inf) if kind_of(x.type) == "f" else (x.is_nan() == 0)

@@ -25,6 +25,8 @@ from llvmlite import ir
 from numba import core
 from numba import extending as numba_extending
 
+from jt_edu.backends.mathlib import nvvm
+
 types: Any = core.types
 extending: Any = numba_extending
 Number = Any  # a NumPy scalar while Python runs, a Lane while numba compiles
@@ -54,6 +56,8 @@ class Lane:
         a, b = self.value, self.like(other).value
         a, b = (b, a) if swap else (a, b)
         if isinstance(self.type, types.Float):
+            if floating == "frem" and nvvm.on_gpu(self.builder):
+                return Lane(self.builder, self.type, nvvm.written(self.builder, floating, a, b))
             return Lane(self.builder, self.type, getattr(self.builder, floating)(a, b, flags=FLAGS))
         whole = SIGNED.get(whole, whole) if self.signed else whole
         return Lane(self.builder, self.type, getattr(self.builder, whole)(a, b))
@@ -84,6 +88,8 @@ class Lane:
 
     def __neg__(self) -> Lane:
         if isinstance(self.type, types.Float):
+            if nvvm.on_gpu(self.builder):
+                return self._write("fsub", "", True, -0.0)
             return Lane(self.builder, self.type, self.builder.fneg(self.value))
         return self._write("", "sub", True, 0)
 
@@ -153,10 +159,21 @@ def where(condition: Lane, yes: Any, no: Any) -> Any:
 
 def instruction(name: str, *args: Lane, flags: tuple[str, ...] = ()) -> Lane:
     """An LLVM intrinsic, such as `llvm.maximum`, that gives a number of its arguments' type."""
-    kind, builder = args[0].value.type, args[0].builder
-    shape = ir.FunctionType(kind, [kind] * len(args))
-    call = builder.module.declare_intrinsic(name, [kind], shape)
-    return Lane(builder, args[0].type, builder.call(call, [a.value for a in args], fastmath=flags))
+    kind, builder, values = args[0].value.type, args[0].builder, [a.value for a in args]
+    if isinstance(args[0].type, types.Float) and nvvm.on_gpu(builder):
+        value = nvvm.written(builder, name, *values)
+        if value is not None:
+            return Lane(builder, args[0].type, value)
+    call = builder.module.declare_intrinsic(name, [kind], ir.FunctionType(kind, [kind] * len(args)))
+    return Lane(builder, args[0].type, builder.call(call, values, fastmath=flags))
+
+
+def alone(x: Lane, y: Lane) -> Lane:
+    """The product of two floats, rounded by itself: no sum takes it in."""
+    on_gpu = nvvm.on_gpu(x.builder)  # where all products are contracted, whatever their flags say
+    values = x.value, y.value
+    product = nvvm.written(x.builder, "alone", *values) if on_gpu else x.builder.fmul(*values, flags=("arcp",))
+    return Lane(x.builder, x.type, product)
 
 
 def entry(name: str, words: Sequence[int], index: Lane) -> Lane:

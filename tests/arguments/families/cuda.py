@@ -1,9 +1,14 @@
 """Kernels of a GPU: what a function under `jit` is, and how far the interpreter goes."""
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 import jt_edu as jt
+from jt_edu.cuda import compiler, device
 from tests.arguments.rows import shows
+from tests.floors.cuda.fake_driver import FakeLibrary
 
 cuda = jt.cuda
 
@@ -31,7 +36,21 @@ def line(**given) -> str:
     return cuda.source(shuffled, np.zeros(4), **given).splitlines()[-2].strip()
 
 
+def with_two_gpus(name: str, *given: Any, **more: Any) -> Any:
+    library = FakeLibrary(("Fake A", "Fake B"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        cards = device.Cards(library)
+        patch.setattr(device, "cards", lambda: cards)
+        patch.setattr(compiler, "compiled", library.compile)
+        found = getattr(cuda, name)(*given, **more)
+    return found.cc if name == "compile" else found
+
+
 ROWS = [
+    *shows(cuda.compile, "cc", (8, 0), lambda **k: with_two_gpus("compile", filled, np.zeros(1), **k), (8, 0)),
+    *shows(cuda.get_device_name, "device", 1, lambda **k: with_two_gpus("get_device_name", **k), "Fake B"),
+    *shows(cuda.get_device_capability, "device", 1, lambda **k: with_two_gpus("get_device_capability", **k), (9, 1)),
     *shows(cuda.device_array, "dtype", "int32", lambda **k: str(cuda.device_array(2, **k).dtype), "int32"),
     *shows(cuda.jit, "function", filled.function, lambda **k: repr(cuda.jit(**k)), "<kernel filled>"),
     *shows(cuda.jit, "device", True, lambda **k: repr(cuda.jit(filled.function, **k)), "<device function filled>"),

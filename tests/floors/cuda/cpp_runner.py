@@ -10,7 +10,7 @@ import numpy as np
 
 from jt_edu.backends import PythonBackend
 from jt_edu.cuda.cpp import generated
-from jt_edu.cuda.device_array import DeviceArray
+from jt_edu.cuda.device_array import HostArray
 from jt_edu.cuda.emit_cuda import cuda_loops
 from jt_edu.cuda.launch import Kernel
 
@@ -35,9 +35,7 @@ class Compiled:
         sizes = [(ctypes.c_uint * 3)(*size, *(1,) * (3 - len(size))) for size in (blocks, threads)]
 
         def launch(*arguments):
-            given = {
-                n: a.values if isinstance(a, DeviceArray) else a for n, a in zip(self.names, arguments, strict=True)
-            }
+            given = {n: a.values if isinstance(a, HostArray) else a for n, a in zip(self.names, arguments, strict=True)}
             Compiled.launches += 1
             self.entry(*sizes, *(self._passed(kind, name, given) for kind, name in self.parameters))
 

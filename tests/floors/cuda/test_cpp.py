@@ -1,6 +1,7 @@
 """C++ of kernels: it says what the kernel says, in two languages, and refuses what it cannot say."""
 
 import contextlib
+import importlib.metadata
 import importlib.util
 import shutil
 import subprocess
@@ -249,6 +250,15 @@ def test_numbers_of_another_sign_make_another_text():
     assert "out[t] = floor_div(n, 2LL);" in row_of("out[t] = n // 2", np.zeros(1), -1, np.zeros(1))
 
 
-def test_no_card_of_amd_is_claimed():
+def test_no_card_of_amd_is_claimed_and_cuda_is_that_of_the_compiler(monkeypatch):
     assert jt.version.hip is None
     assert jt.version.__version__ == jt.__version__
+    monkeypatch.setattr(jt.version, "_cuda", jt.version._cuda.__wrapped__)  # what is remembered is not asked again
+    monkeypatch.setattr(importlib.metadata, "version", {"nvidia-nvvm": "13.5.88"}.get)
+    assert jt.version.cuda == "13.5"
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    assert jt.version.cuda is None
+
+
+def missing(name):
+    raise importlib.metadata.PackageNotFoundError(name)

@@ -1,0 +1,139 @@
+"""Compiler: how does a kernel become machine code of a GPU, on a machine that need not have one?
+
+    kernel, kinds of its arguments, compute capability  ->  PTX, NVIDIA's assembly  ->  cubin, machine code
+
+numba-cuda compiles (to_ptx.py); nothing else of it is used. What came out is kept on disk under a key of all that
+went in: the kernel's bytecode, the values of the names in it, and those of its device functions.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import platform
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jt_edu.backends.kernel_cache import Store
+from jt_edu.base.errors import ArgumentError, BackendError, KernelError
+from jt_edu.cuda.arguments import Kind, kind_of
+from jt_edu.cuda.device import NO_COMPILER, get_device_capability, is_available
+from jt_edu.cuda.gpu_function import GpuFunction, fingerprint
+
+FIRST = (7, 5)  # the oldest compute capability that the compiler knows
+PACKAGES = ("numba", "numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink", "numpy")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a kernel needs: registers of a thread, bytes of it that found no register (spilled) or are local arrays
+    (stack), bytes of shared memory of a block. What a launch adds is not in it.
+    """
+
+    registers: int
+    spilled: int
+    stack: int
+    shared: int
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel for a compute capability: its text in NVIDIA's assembly, its machine code, and what it needs."""
+
+    name: str
+    kinds: tuple[Kind, ...]
+    cc: tuple[int, int]
+    entry: str
+    ptx: str
+    cubin: bytes
+    report: Report
+
+    def __repr__(self) -> str:
+        return f"<{self.name} for sm_{self.cc[0]}{self.cc[1]}: {self.report}>"
+
+
+def compile_kernel(kernel: Any, *arguments: Any, cc: tuple[int, int] | None = None) -> Compiled:
+    """Compile a kernel for a GPU, which need not be there.
+
+    Args:
+        kernel: under `cuda.jit`.
+        arguments: examples of what it takes; of an array only its dtype and its number of axes matter.
+        cc: the compute capability, such as (9, 0); that of the GPU that is there, or else the oldest, (7, 5).
+
+    Returns:
+        `ptx`, `cubin`, and `report` with `registers`, `spilled`, `stack` and `shared`.
+
+    Raises:
+        ArgumentError: arguments that the kernel does not take.
+        BackendError: numba-cuda is not installed, or does not know this compute capability.
+        KernelError: something in the text of the kernel cannot be compiled.
+
+    Example:
+        >>> jt.cuda.compile(jt.cuda.jit(lambda x: None), 1)
+        Traceback (most recent call last):
+        BackendError: kernels for a GPU are compiled by numba-cuda; found no numba-cuda. Try: pip install ...
+    """
+    if not isinstance(kernel, GpuFunction) or kernel.device:
+        raise ArgumentError("compile takes a kernel", repr(kernel), "a function under @cuda.jit")
+    if cc is not None and not (isinstance(cc, tuple) and [type(n) for n in cc] == [int, int]):
+        raise ArgumentError("a compute capability is two whole numbers", repr(cc), "(9, 0)")
+    chosen = cc or (get_device_capability() if is_available() else FIRST)
+    return compiled(kernel, tuple(map(kind_of, arguments, kernel.parameters(len(arguments)))), chosen)
+
+
+def compiled(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> Compiled:
+    """A kernel for arguments of these kinds; see `compile_kernel`."""
+    key = hashlib.sha256(repr([fingerprint(kernel, {}), kinds, cc]).encode()).hexdigest()[:32]
+    store = _store()
+    kept = store.load(key)
+    if kept is not None:
+        head, ptx, cubin = kept.split(b"\0", 2)
+        known = json.loads(head)
+        report = Report(**known["report"])
+        return Compiled(known["name"], kinds, cc, known["entry"], ptx.decode(), cubin, report)
+    made = _made(kernel, kinds, cc)
+    told = {"name": made.name, "entry": made.entry, "report": asdict(made.report)}
+    store.save(key, b"\0".join([json.dumps(told).encode(), made.ptx.encode(), made.cubin]))
+    return made
+
+
+def _made(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> Compiled:
+    if find_spec("numba_cuda") is None:
+        raise BackendError(*NO_COMPILER)
+    try:
+        from jt_edu.cuda import to_ptx  # noqa: PLC0415 - numba-cuda, when the first kernel is compiled for a GPU
+    except (ImportError, AttributeError) as error:
+        found = f"one that does not start beside numpy {np.__version__} ({error})"
+        raise BackendError(NO_COMPILER[0], found, NO_COMPILER[2]) from error
+    name = kernel.function.__name__
+    try:
+        ptx = to_ptx.ptx_of(kernel, kinds, cc)
+        entry, cubin, said = to_ptx.linked(ptx, cc)
+    except to_ptx.UNKNOWN as error:
+        asked = f"numba-cuda compiles {name} for sm_{cc[0]}{cc[1]}"
+        raise BackendError(asked, f"{type(error).__name__}: {error}"[:2000], "a newer numba-cuda") from error
+    except to_ptx.REFUSED as error:
+        raise KernelError(f"{name} can be compiled for a GPU", f"\n{error}"[:4000], "what its line says") from error
+    return Compiled(name, kinds, cc, entry, ptx, cubin, Report(*to_ptx.report(said, ptx)))
+
+
+@functools.cache
+def _store() -> Store:
+    """The files of what these versions make of a kernel."""
+    from importlib import metadata  # noqa: PLC0415 - it takes longer than all else, and a GPU is rare
+
+    text = hashlib.sha256(f"{platform.python_version()}".encode())
+    for package in PACKAGES:
+        try:
+            text.update(f"{package} {metadata.version(package)}".encode())
+        except metadata.PackageNotFoundError:
+            text.update(package.encode())
+    here = Path(__file__)
+    for path in sorted([here.with_name("to_ptx.py"), *(here.parents[1] / "backends" / "mathlib").glob("*.py")]):
+        text.update(path.read_bytes())
+    return Store(f"cuda-{text.hexdigest()[:16]}")

@@ -1,0 +1,87 @@
+"""Device memory: who gives an array of a GPU its bytes, and who has them when it is gone?
+
+To ask the driver takes some 3 microseconds, to wait for it much longer. So what is given back is kept in a list, by its
+size, and the next array of that size has it at once. That is safe, because all work of a GPU stands in one line: a
+kernel that still reads the old array is done before one that writes the new.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from typing import Any
+
+from jt_edu.base.errors import JtError, OutOfMemoryError
+
+PAGE = 512  # bytes: sizes are rounded up, so that arrays of nearly one size share
+
+
+class DeviceMemory:
+    """The bytes of one GPU.
+
+    Args:
+        driver: what is asked for them.
+        stream: the line in which work waits.
+    """
+
+    def __init__(self, driver: Any, stream: int) -> None:
+        self._driver, self._stream = driver, stream
+        self._free: dict[int, list[int]] = {}
+        self._lock = threading.RLock()  # an array may be collected while another one is made
+        self.used = self.peak = self.kept = self.asked = self.reused = 0
+
+    def take(self, size: int) -> int:
+        """The address of at least so many bytes.
+
+        Raises:
+            OutOfMemoryError: there is no room, not even when all that was kept is given back.
+        """
+        size = rounded(size)
+        with self._lock:
+            waiting = self._free.get(size)
+            if waiting:
+                pointer = waiting.pop()
+                self.kept -= size
+                self.reused += 1
+            else:
+                pointer = self._ask(size)
+            self.used += size
+            self.peak = max(self.peak, self.used)
+        return pointer
+
+    def _ask(self, size: int) -> int:
+        self.asked += 1
+        try:
+            return int(self._driver.allocate(size, self._stream))
+        except OutOfMemoryError:
+            if not self.kept:
+                raise
+            self.release()
+            return int(self._driver.allocate(size, self._stream))
+
+    def give_back(self, pointer: int, size: int) -> None:
+        """Keep bytes that nobody needs any more for the next who does."""
+        size = rounded(size)
+        with self._lock:
+            self._free.setdefault(size, []).append(pointer)
+            self.used -= size
+            self.kept += size
+
+    def release(self) -> None:
+        """Give the driver all that is kept."""
+        with self._lock, suppress(JtError):  # the error that a kernel made is told elsewhere
+            for waiting in self._free.values():
+                while waiting:
+                    self._driver.free(waiting.pop(), self._stream)
+            self._driver.synchronize(self._stream)
+        self._free.clear()
+        self.kept = 0
+
+    def stats(self) -> dict[str, int]:
+        """Bytes in use now and at most, bytes kept, and how often the driver was asked or the list had some."""
+        return {key: getattr(self, key) for key in ("used", "peak", "kept", "asked", "reused")}
+
+
+def rounded(size: int) -> int:
+    """The bytes that are really taken; at least one page, for an array without elements has an address, too."""
+    return max(PAGE, -(-size // PAGE) * PAGE)

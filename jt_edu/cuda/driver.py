@@ -1,0 +1,180 @@
+"""Driver: how does Python speak to a GPU?
+
+    Driver(library)      some twenty functions of NVIDIA's driver, by ctypes: nothing has to be installed for them
+    library              libcuda, or whatever has functions of these names: tests bring one that needs no GPU
+    failed(code, ...)    what the driver answers if it cannot, as an error in words
+
+Pointers and handles are whole numbers. Copies and launches are put in line on a stream: they return before they are
+done, except for a copy to this machine, which waits. An error of a kernel therefore shows at a later call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from ctypes import byref, c_int, c_size_t, c_uint, c_void_p
+from typing import Any
+
+from jt_edu.base.errors import ArgumentError, BackendError, JtError, KernelError, OutOfMemoryError
+
+MAJOR, MINOR = 75, 76  # numbers of attributes: the two parts of the compute capability,
+DYNAMIC_SHARED = 8  # and the bytes of shared memory that a launch may ask for
+POINTER, SIZE, END = 1, 2, 0  # what is in the list that a launch is given
+
+_RESTART = "cuda.simulate(...), which says what is wrong; the GPU is back when Python starts anew, the CPU goes on"
+_UPDATE = "a newer driver of NVIDIA; until then kernels run in the interpreter"
+_ASKED: dict[int, tuple[type[JtError], str, str]] = {  # by the driver's number: kind, what was asked, what to try
+    2: (OutOfMemoryError, "the GPU has room for all arrays", "smaller arrays, or `del` for those that nobody needs"),
+    3: (BackendError, "the driver of the GPU is ready", "nvidia-smi, which says what is wrong with it"),
+    34: (BackendError, "there is a real driver", "the driver itself: this is the stub that compilers link with"),
+    35: (BackendError, "the driver is as new as CUDA", _UPDATE),
+    100: (BackendError, "there is a GPU", "CUDA_VISIBLE_DEVICES, which may hide it; kernels run in the interpreter"),
+    101: (ArgumentError, "a device has a number below jt.cuda.device_count()", "jt.cuda.set_device(0)"),
+    200: (BackendError, "a kernel is machine code of this GPU", _UPDATE),
+    209: (BackendError, "a kernel is machine code of this GPU", _UPDATE),
+    218: (BackendError, "a kernel is text that the driver understands", _UPDATE),
+    222: (BackendError, "a kernel is text that the driver understands", _UPDATE),
+    701: (KernelError, "a block has registers and shared memory for all of its threads", "fewer threads in a block"),
+    801: (BackendError, "the GPU has pools of memory", _UPDATE),
+}  # fmt: skip
+LOST = (700, 702, 709, 710, 714, 715, 716, 717, 718, 719)  # a kernel went wrong, and the GPU answers nothing any more
+
+
+def failed(code: int, doing: str, name: str = "") -> JtError:
+    """The error for a number of the driver's that is not 0.
+
+    Example:
+        >>> print(failed(2, "asking for 8 bytes"))
+        the GPU has room for all arrays; found error 2 while asking for 8 bytes. Try: smaller arrays, or `del` ...
+    """
+    found = f"error {code}{f' ({name})' if name else ''} while {doing}"
+    if code in LOST:
+        return KernelError("a kernel touches its own arrays only, and ends", found, _RESTART)
+    kind, asked, way = _ASKED.get(code, (BackendError, "the driver does what it is asked", ""))
+    return kind(asked, found, way)
+
+
+def libcuda() -> Any:
+    """The driver's library; None where there is none."""
+    try:
+        return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return None
+
+
+class Driver:
+    """The functions of the driver that are needed, each with Python's numbers.
+
+    Args:
+        library: libcuda, or what stands in its place.
+
+    Raises:
+        BackendError: there is no GPU, or no driver that works.
+    """
+
+    def __init__(self, library: Any) -> None:
+        self._library, self.lost = library, False
+        self._call("starting the driver", "cuInit", c_uint(0))
+
+    def _call(self, doing: str | Callable[[], str], name: str, *given: Any) -> None:
+        code = getattr(self._library, name)(*given)
+        if code:
+            self.lost = self.lost or code in LOST
+            raise failed(code, doing if isinstance(doing, str) else doing(), self._name(code))
+
+    def _name(self, code: int) -> str:
+        text = ctypes.c_char_p()
+        return (text.value or b"").decode() if not self._library.cuGetErrorName(c_int(code), byref(text)) else ""
+
+    def _handle(self, doing: str, name: str, *given: Any) -> int:
+        """What a function writes at the address that is its first argument."""
+        made = c_void_p()
+        self._call(doing, name, byref(made), *given)
+        return made.value or 0
+
+    # ------------------------------------------------------------------------------------------------------ devices
+
+    def count(self) -> int:
+        """How many GPUs CUDA_VISIBLE_DEVICES shows."""
+        found = c_int()
+        self._call("counting GPUs", "cuDeviceGetCount", byref(found))
+        return found.value
+
+    def name(self, device: int) -> str:
+        """What a GPU is called."""
+        text = ctypes.create_string_buffer(256)
+        self._call("asking for a name", "cuDeviceGetName", text, c_int(256), c_int(device))
+        return text.value.decode()
+
+    def capability(self, device: int) -> tuple[int, int]:
+        """Its compute capability, such as (9, 0): which instructions it knows."""
+        return self._attribute(MAJOR, device), self._attribute(MINOR, device)
+
+    def _attribute(self, which: int, device: int) -> int:
+        found = c_int()
+        self._call("asking what it can do", "cuDeviceGetAttribute", byref(found), c_int(which), c_int(device))
+        return found.value
+
+    def context(self, device: int) -> int:
+        """What a process has of a GPU; others in this process, such as PyTorch, share it."""
+        return self._handle("opening the GPU", "cuDevicePrimaryCtxRetain", c_int(device))
+
+    def enter(self, context: int) -> None:
+        """From here on, calls of this thread mean that GPU."""
+        self._call("choosing the GPU", "cuCtxSetCurrent", c_void_p(context))
+
+    def stream(self) -> int:
+        """A new line in which work waits; 1: it does not wait for the stream that everybody has."""
+        return self._handle("opening a stream", "cuStreamCreate", c_uint(1))
+
+    def synchronize(self, stream: int) -> None:
+        """Wait until all in that line is done."""
+        self._call("waiting for kernels", "cuStreamSynchronize", c_void_p(stream))
+
+    # ------------------------------------------------------------------------------------------------------- memory
+
+    def allocate(self, size: int, stream: int) -> int:
+        """The address of so many bytes."""
+        return self._handle(f"asking for {size:,} bytes", "cuMemAllocAsync", c_size_t(size), c_void_p(stream))
+
+    def free(self, pointer: int, stream: int) -> None:
+        """Give them back, when what is in line before is done."""
+        self._call("giving memory back", "cuMemFreeAsync", c_void_p(pointer), c_void_p(stream))
+
+    def to_device(self, pointer: int, source: int, size: int, stream: int) -> None:
+        """Copy bytes of this machine, which may be changed as soon as this returns."""
+        sizes = c_size_t(size), c_void_p(stream)
+        self._call("copying to the GPU", "cuMemcpyHtoDAsync_v2", c_void_p(pointer), c_void_p(source), *sizes)
+
+    def to_host(self, target: int, pointer: int, size: int, stream: int) -> None:
+        """Copy bytes to this machine, and wait for them."""
+        sizes = c_size_t(size), c_void_p(stream)
+        self._call("copying from the GPU", "cuMemcpyDtoHAsync_v2", c_void_p(target), c_void_p(pointer), *sizes)
+        self.synchronize(stream)
+
+    def between(self, target: int, source: int, size: int, stream: int) -> None:
+        """Copy bytes inside the GPU."""
+        sizes = c_size_t(size), c_void_p(stream)
+        self._call("copying on the GPU", "cuMemcpyDtoDAsync_v2", c_void_p(target), c_void_p(source), *sizes)
+
+    # ------------------------------------------------------------------------------------------------------ kernels
+
+    def load(self, cubin: bytes, entry: str) -> int:
+        """A function of machine code, which stays loaded."""
+        module = self._handle("loading a kernel", "cuModuleLoadData", cubin)
+        return self._handle("loading a kernel", "cuModuleGetFunction", c_void_p(module), entry.encode())
+
+    def allow_shared(self, function: int, size: int) -> None:
+        """Let launches of a function ask for so much shared memory."""
+        given = c_void_p(function), c_int(DYNAMIC_SHARED), c_int(size)
+        self._call(f"asking for {size:,} bytes of shared memory", "cuFuncSetAttribute", *given)
+
+    def launch(
+        self, function: int, sizes: Sequence[int], shared: int, stream: int, packed: bytes, doing: Callable[[], str]
+    ) -> None:
+        """Put a kernel in line: three sizes of the grid and three of a block, and all of its arguments in one row."""
+        room, length = ctypes.create_string_buffer(packed, len(packed)), c_size_t(len(packed))
+        extra = (c_void_p * 5)(POINTER, ctypes.addressof(room), SIZE, ctypes.addressof(length), END)
+        where = c_void_p(stream), None, extra  # a plain number is one of 32 bits
+        self._call(doing, "cuLaunchKernel", c_void_p(function), *sizes, shared, *where)

@@ -1,0 +1,54 @@
+/* A driver in C, with the types of NVIDIA's and without a GPU: what ctypes hands over arrives as it was.
+   Handles and addresses have 64 bits. A launch adds up the first two arrays after a number, in the third. */
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef unsigned long long Pointer;
+static void *const CONTEXT = (void *)0x7f1234567890, *const STREAM = (void *)0x7faaaabbbbcccc;
+static void *const MODULE = (void *)0x7f5555666677, *const FUNCTION = (void *)0x7f8888999900;
+static int entered, allowed;
+
+int cuInit(unsigned flags) { return flags; }
+int cuGetErrorName(int code, const char **name) { *name = "NAME_IN_C"; return 0; }
+int cuDeviceGetCount(int *count) { *count = 1; return 0; }
+int cuDeviceGetName(char *name, int size, int device) { strncpy(name, "Of C", size); return device; }
+int cuDeviceGetAttribute(int *found, int which, int device) { *found = which == 75 ? 8 : which == 76 ? 6 : -1; return device; }
+int cuDevicePrimaryCtxRetain(void **context, int device) { *context = CONTEXT; return device; }
+int cuCtxSetCurrent(void *context) { entered = context == CONTEXT; return !entered; }
+int cuStreamCreate(void **stream, unsigned flags) { *stream = STREAM; return flags != 1; }
+int cuStreamSynchronize(void *stream) { return stream != STREAM; }
+int cuMemAllocAsync(Pointer *made, size_t size, void *stream) {
+    *made = (Pointer)malloc(size);
+    return stream != STREAM || size >> 40 ? 2 : 0;
+}
+int cuMemFreeAsync(Pointer pointer, void *stream) { free((void *)pointer); return stream != STREAM; }
+int cuMemcpyHtoDAsync_v2(Pointer to, const void *from, size_t size, void *stream) {
+    memcpy((void *)to, from, size);
+    return stream != STREAM;
+}
+int cuMemcpyDtoHAsync_v2(void *to, Pointer from, size_t size, void *stream) {
+    memcpy(to, (void *)from, size);
+    return stream != STREAM;
+}
+int cuMemcpyDtoDAsync_v2(Pointer to, Pointer from, size_t size, void *stream) {
+    memcpy((void *)to, (void *)from, size);
+    return stream != STREAM;
+}
+int cuModuleLoadData(void **module, const void *image) { *module = MODULE; return memcmp(image, "a\0b", 3) ? 200 : 0; }
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+    *function = FUNCTION;
+    return module != MODULE || strcmp(name, "add") ? 500 : 0;
+}
+int cuFuncSetAttribute(void *function, int which, int value) { allowed = value; return function != FUNCTION || which != 8; }
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *stream, void **parameters, void **extra) {
+    if (function != FUNCTION || stream != STREAM || parameters || !entered) return 400;
+    if (extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4]) return 1;
+    if (gx != 2147483647 || gy != 65535 || gz != 3 || bx != 4 || by != 5 || bz != 6 || shared != allowed) return 701;
+    long long *words = extra[1];
+    if (*(size_t *)extra[3] != 8 * 22) return 1;
+    float *a = (float *)words[5], *b = (float *)words[12], *sum = (float *)words[19];
+    for (long long i = 0; i < words[0]; i++) sum[i] = a[i] + b[i];
+    return 0;
+}

@@ -1,0 +1,286 @@
+"""Kernels become machine code of a GPU, where numba-cuda is installed; no GPU is needed for that."""
+
+import importlib.util
+import inspect
+import math
+import re
+import struct
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import cuda
+from jt_edu.backends import mathlib
+from jt_edu.backends.mathlib import at, exp, half_to_float, maximum, select, simd_math
+from jt_edu.cuda import blockDim, blockIdx, compiler, syncthreads, threadIdx
+from jt_edu.cuda.arguments import kind_of, layout
+from jt_edu.cuda.gpu_function import fingerprint
+from tests.floors.cuda.kernels import CASES, made
+
+CCS = (7, 5), (8, 0), (9, 0), (12, 0)
+F32, PTX = np.ones(4, np.float32), {"u64": "q", "u32": "i", "u16": "h", "u8": "b", "f32": "f", "f64": "d"}
+has_compiler = pytest.mark.skipif(not importlib.util.find_spec("numba_cuda"), reason="numba-cuda is not installed")
+
+
+@pytest.fixture(autouse=True)
+def its_own_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("JT_EDU_CACHE", str(tmp_path))
+    compiler._store.cache_clear()
+    yield
+    compiler._store.cache_clear()
+
+
+@cuda.jit(device=True)
+def half_of(x):
+    return x * np.float32(0.5)
+
+
+@cuda.jit
+def each(n0, a0, a1, out0):
+    i0 = cuda.grid(1)
+    if i0 < n0:
+        out0[at(i0)] = select(a0[at(i0)] > a1[at(i0)], exp(a0[at(i0)]), half_of(a1[at(i0)]))
+
+
+@cuda.jit
+def row_sums(n0, n1, a0, out0):
+    i0, lane = blockIdx.x, threadIdx.x
+    part = cuda.shared.array(32, jt.float32)
+    total = np.float32(0)
+    for i1 in range(lane, n1, blockDim.x):
+        total += half_to_float(a0[i0, i1])
+    for k in range(5):
+        total += cuda.shfl_xor_sync(0xFFFFFFFF, total, 1 << k)
+    part[lane // 32] = total
+    syncthreads()
+    if lane == 0:
+        for k in range(1, blockDim.x // 32):
+            total += part[k]
+        cuda.atomic.add(out0, 0, total)
+
+
+@cuda.jit
+def largest(n0, a0, out0):
+    kept = cuda.local.array(4, np.float32)
+    for k in range(4):
+        kept[k] = a0[jt.cuda.grid(1) * 4 + k]
+    found = kept[0]
+    for k in range(1, 4):
+        found = maximum(found, kept[k])
+    out0[jt.cuda.grid(1)] = found
+
+
+# -------------------------------------------------------------------------------------------- with numba-cuda, no GPU
+
+
+@has_compiler
+@pytest.mark.parametrize("cc", CCS, ids=str)
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_a_right_kernel_compiles_for_each_gpu_and_spills_no_register(case, cc):
+    found = cuda.compile(made(case.text, case.name), *case.arguments, cc=cc)
+
+    assert found.cubin.startswith(b"\x7fELF")
+    assert f".target sm_{cc[0]}{cc[1]}" in found.ptx
+    assert f".entry {found.entry}(" in found.ptx
+    assert (found.report.spilled, found.report.stack) == (0, 0)
+    assert 8 <= found.report.registers <= 64
+    assert (found.report.shared > 0) == ("shared.array(" in case.text and "shared.array(0" not in case.text)
+
+
+@has_compiler
+@pytest.mark.parametrize("cc", CCS, ids=str)
+@pytest.mark.parametrize(
+    ("kernel", "given", "words"),
+    [
+        (each, (4, F32, F32, F32), r"ld.global.[fb]32 st.global.[fb]32"),
+        (row_sums, (4, 4, np.ones((2, 2), np.uint16), F32), r"shfl.sync.bfly bar.sync atom\S*add\S*f32 f32.f16"),
+        (largest, (4, F32, F32), "setp.gt.f32"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_what_is_written_for_the_interpreter_compiles_unchanged(kernel, given, words, cc):
+    found = cuda.compile(kernel, *given, cc=cc)
+
+    assert found.report.spilled == found.report.stack == 0
+    assert [word for word in words.split() if not re.search(word, found.ptx)] == []
+
+
+KINDS = ("float32", "float64", "int64", "uint64", "uint16", "boolean", "complex64", "complex128")
+CPU_ONLY = {"ahead", "block", "scratch", "stream"}
+
+
+def formulas():
+    """The functions of mathlib, with each kind of argument that they take, and the kind of what they give."""
+    for name in sorted({*mathlib.__all__} - CPU_ONLY):
+        function = getattr(mathlib, name)
+        for kind in KINDS if hasattr(function, "rule") else ():
+            given = [getattr(simd_math.types, kind)] * len(inspect.signature(function).parameters)
+            if name == "select":
+                given[0] = simd_math.types.boolean
+            result = function.rule(*given)
+            if result is not None:
+                yield pytest.param(function, [str(g) for g in given], str(result), id=f"{name}-{kind}")
+
+
+@has_compiler
+@pytest.mark.parametrize(("function", "kinds", "result"), list(formulas()))
+def test_a_function_of_mathlib_compiles_for_a_gpu(function, kinds, result):
+    names = [f"a{k}" for k in range(len(kinds))]
+    text = f"@cuda.jit\ndef kernel({', '.join(names)}, out):\n    i = cuda.grid(1)\n"
+    text += f"    out[i] = function({', '.join(f'{name}[i]' for name in names)})\n"
+    space = {"cuda": cuda, "function": function}
+    exec(text, space)  # noqa: S102 - the lines above
+    arrays = [np.ones(2, kind) for kind in (*kinds, result)]
+    found = cuda.compile(space["kernel"], *arrays, cc=(9, 0))
+
+    assert "frem" not in found.ptx
+    assert found.report.spilled == 0
+
+
+@has_compiler
+@pytest.mark.parametrize(
+    "number",
+    [True, 3, 1.5, 2j, (1, 2.5, True), *(np.dtype(k).type(1) for k in "bBhHiIqQfd"), np.complex64(1), np.float64(1)],
+    ids=repr,
+)
+def test_arguments_lie_where_the_compiler_looks_for_them(number):
+    given = np.int8(1), np.ones((2, 3)), number, np.ones((), np.float32), np.int16(2), number
+    found = cuda.compile(cuda.jit(lambda a, x, n, y, b, m: None), *given)
+    told = "".join(PTX[kind] for kind in re.findall(r"\.param \.(\w+) ", found.ptx.partition(")")[0]))
+    ours = layout([kind_of(g) for g in given])
+
+    assert [_place("@" + told, k) for k in range(len(told))] == [_place(ours, k) for k in range(len(ours) - 1)]
+
+
+def _place(form, k):
+    """Where number k of a row begins."""
+    size = struct.calcsize(form[0] + form[k + 1])
+    return -(-struct.calcsize(form[: k + 1]) // size) * size, size
+
+
+@has_compiler
+def test_what_was_compiled_is_kept_and_read_again(monkeypatch, tmp_path):
+    first = cuda.compile(each, 4, F32, F32, F32, cc=(8, 0))
+    monkeypatch.setattr(compiler, "_made", None)
+
+    assert cuda.compile(each, 4, F32, F32, F32, cc=(8, 0)) == first
+    assert len(list(tmp_path.rglob("k_*.bin"))) == 1
+    with pytest.raises(TypeError):
+        cuda.compile(each, 4, F32, F32, F32, cc=(9, 0))
+
+
+@has_compiler
+def test_a_kernel_that_numba_refuses_says_why():
+    @cuda.jit
+    def wrong(x):
+        x[0] = "text"
+
+    with pytest.raises(jt.KernelError, match=r"(?s)wrong can be compiled for a GPU; found .*unicode_type|text"):
+        cuda.compile(wrong, F32)
+
+
+@has_compiler
+@pytest.mark.parametrize("cc", [(5, 0), (99, 0)])
+def test_a_gpu_that_the_compiler_does_not_know_is_refused(cc):
+    with pytest.raises(jt.BackendError, match=f"compiles each for sm_{cc[0]}0"):
+        cuda.compile(each, 4, F32, F32, F32, cc=cc)
+
+
+@has_compiler
+def test_device_functions_that_call_themselves_or_stand_in_a_closure_compile():
+    by = 3.0
+
+    @cuda.jit(device=True)
+    def power(n):
+        return 1.0 if n < 1 else by * power(n - 1)
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = power(out.size) + math.sqrt(by)
+
+    assert "call" in cuda.compile(kernel, F32).ptx
+
+
+@has_compiler
+def test_names_are_found_in_each_way_that_python_has_for_them():
+    dims = blockDim  # under another name
+
+    @cuda.jit
+    def kernel(x: "an array", by: float = jt.pi) -> None:  # noqa: F722
+        i = blockIdx.x * dims.x + threadIdx.x
+        x[i] = by * jt.pi + jt.backends.mathlib.exp(x[i]) * cuda.gridDim.x
+
+    ptx = cuda.compile(kernel, F32, 1.0).ptx
+    assert [word for word in ("%ctaid.x", "%ntid.x", "%tid.x", "%nctaid.x") if word not in ptx] == []
+
+
+# --------------------------------------------------------------------------------------------------- without numba-cuda
+
+
+def test_without_the_compiler_the_way_to_it_is_told(monkeypatch):
+    monkeypatch.setattr(compiler, "find_spec", lambda name: None)
+    with pytest.raises(jt.BackendError, match=r"compiled by numba-cuda; found no numba-cuda. Try: pip install"):
+        cuda.compile(each, 4, F32, F32, F32)
+
+
+def test_a_compiler_that_does_not_start_is_told_with_the_version_of_numpy(monkeypatch):
+    monkeypatch.setattr(compiler, "find_spec", lambda name: name)
+    monkeypatch.setitem(__import__("sys").modules, "jt_edu.cuda.to_ptx", None)
+    monkeypatch.delattr(cuda, "to_ptx", raising=False)
+    with pytest.raises(jt.BackendError, match=rf"does not start beside numpy {re.escape(np.__version__)}.*numpy<2\.5"):
+        cuda.compile(each, 4, F32, F32, F32)
+
+
+@pytest.mark.parametrize(("kernel", "words"), [(3, "compile takes a kernel"), (half_of, "compile takes a kernel")])
+def test_only_a_kernel_is_compiled(kernel, words):
+    with pytest.raises(jt.ArgumentError, match=words):
+        cuda.compile(kernel, F32)
+
+
+def test_a_compiler_is_given_an_argument_for_each_name():
+    with pytest.raises(jt.ArgumentError, match="each takes 4 arguments, n0, a0, a1, out0; found 1 argument"):
+        cuda.compile(each, 4)
+
+
+@pytest.mark.parametrize("cc", [9, (9,), ("9", "0"), (9, 0, 0), "sm_90"])
+def test_a_compute_capability_is_two_numbers(cc):
+    with pytest.raises(jt.ArgumentError, match=r"two whole numbers.*\(9, 0\)"):
+        cuda.compile(each, 4, F32, F32, F32, cc=cc)
+
+
+def _prints(text, **space):
+    full = {"cuda": cuda, "np": np, **space}
+    exec(text, full)  # noqa: S102 - texts of the tests below
+    return repr(fingerprint(full["kernel"], {}))
+
+
+TEXT = "@cuda.jit\ndef kernel(x):\n    x[0] = {}\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (_prints(TEXT.format("1")), _prints(TEXT.format("2"))),
+        (_prints(TEXT.format("by"), by=1), _prints(TEXT.format("by"), by=2)),
+        (_prints(TEXT.format("by"), by=1), _prints(TEXT.format("by"), by=1.0)),
+        (_prints(TEXT.format("by[0]"), by=np.zeros(2)), _prints(TEXT.format("by[0]"), by=np.ones(2))),
+        (
+            _prints(TEXT.format("f(1)"), f=cuda.jit(lambda a: a, device=True)),
+            _prints(TEXT.format("f(1)"), f=cuda.jit(lambda a: a + 1, device=True)),
+        ),
+        (_prints(TEXT.format("f(1.0)"), f=exp), _prints(TEXT.format("f(1.0)"), f=mathlib.log)),
+        (_prints(TEXT.format("f(1.0)"), f=np.float32), _prints(TEXT.format("f(1.0)"), f=np.float64)),
+        (_prints(TEXT.format("g.x"), g=cuda.threadIdx), _prints(TEXT.format("g.x"), g=cuda.blockIdx)),
+    ],
+    ids=["constant", "name", "kind", "array", "device function", "mathlib", "dtype", "name of cuda"],
+)
+def test_kernels_that_differ_in_what_they_compute_have_keys_of_their_own(first, second):
+    assert first != second
+
+
+def test_a_kernel_that_is_written_again_has_the_same_key():
+    text = "@cuda.jit(device=True)\ndef f(n):\n    return n if n < 1 else f(n - 1)\n" + TEXT.format("f(by)")
+
+    assert _prints(text, by=2) == _prints("\n\n" + text, by=2)
+    assert "0x" not in _prints(text, by=2)

@@ -19,7 +19,7 @@ from jt_edu.base.source_text import remember
 from jt_edu.base.trace import KernelRun
 from jt_edu.codegen.emit_python import Source
 from jt_edu.cuda.cpp_arithmetic import Spelled
-from jt_edu.cuda.cpp_expressions import Array
+from jt_edu.cuda.cpp_expressions import Array, spelled
 from jt_edu.cuda.cpp_function import Function, Library
 from jt_edu.cuda.cpp_words import LANGUAGES, NAMES
 from jt_edu.cuda.launch import Kernel
@@ -95,7 +95,7 @@ def _written(launches: list[tuple[Kernel, tuple[Any, ...]]], language: str) -> s
     for kernel, arguments in launches:
         names = kernel.parameters(len(arguments))
         given = {name: _known(value, name) for name, value in zip(names, arguments, strict=True)}
-        kernels.append(Function(library, kernel, kernel.__name__, given))
+        kernels.append(Function(library, kernel, spelled(kernel.__name__), given))
         kernels[-1].write()
     parts = [library.language.top, library.text(), *(k.text for k in kernels)]
     return "\n".join(part for part in parts if part)

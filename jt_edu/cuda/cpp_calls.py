@@ -1,10 +1,12 @@
 """Calls in C++: what becomes of a call in a kernel?
 
-exp(x)                                     expf(x)
-max(a, b), maximum(a, b)                   larger(a, b), maximum(a, b): each with its own answer to nan
-cuda.atomic.add(out, (i, j), x)            atomicAdd(&out[i * out_n1 + j], x)
-cuda.shfl_xor_sync(0xffffffff, x, 16)      __shfl_xor_sync(0xffffffff, x, 16); __shfl_xor(x, 16, 32) in HIP
-clipped(x[i], 5)                           the same, and the device function above the kernel
+    exp(x)                                     expf(x) of a float
+    max(a, b), maximum(a, b)                   larger(a, b), maximum(a, b): each with its own answer to nan
+    cuda.atomic.add(out, (i, j), x)            atomicAdd(&out[i * out_n1 + j], x)
+    cuda.shfl_xor_sync(0xffffffff, x, 16)      __shfl_xor_sync(0xffffffff, x, 16); in HIP __shfl_xor(x, 16, 32)
+    clipped(x[i], 5)                           the same, and the device function above the kernel
+
+What a call needs above the kernel goes into a library (cpp_function.py).
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from jt_edu.cuda.cpp_words import (
     UNSIGNED,
     UNSIGNED_LONG,
     DType,
-)  # fmt: skip
+)
 from jt_edu.cuda.launch import Kernel
 
 if TYPE_CHECKING:
@@ -41,11 +43,7 @@ ALL = 0xFFFFFFFF
 CASTS = {"int": LONG, "float": DOUBLE, "bool": BOOL, "bool_": BOOL, **{str(dtype): dtype for dtype in NAMES}}
 BITS = {"popc": ("__popc", UNSIGNED), "clz": ("__clz", INT), "ffs": ("__ffsll", LONG), "brev": ("__brev", UNSIGNED)}
 BARRIERS = ("syncthreads_count", "syncthreads_and", "syncthreads_or")
-FENCES = {
-    "syncthreads": "__syncthreads()",
-    "threadfence": "__threadfence()",
-    "threadfence_block": "__threadfence_block()",
-}
+FENCES = {name: f"__{name}()" for name in ("syncthreads", "threadfence", "threadfence_block")}
 OPERATORS: dict[str, type[ast.AST]] = {
     "divide": ast.Div, "true_divide": ast.Div, "floor_divide": ast.FloorDiv, "remainder": ast.Mod, "mod": ast.Mod,
 }  # fmt: skip
@@ -197,6 +195,10 @@ class Calls(Expressions):
             given[name] = array or (self.spell(value) if isinstance(value, ast.expr) else self.constant(value))
         alias = ast.unparse(node.func).rpartition(".")[2]
         called = self.library.function(kernel, alias if alias in self.outside else kernel.__name__, given)
+        return called, f"{called.name}({', '.join(self.handed(called, given))})"
+
+    def handed(self, called: Function, given: dict[str, Any]) -> list[str]:
+        """What a device function is given: numbers, arrays, and those of their lengths that it reads."""
         texts = []
         for name, value in given.items():
             if not isinstance(value, Array):
@@ -207,7 +209,7 @@ class Calls(Expressions):
             texts.append(f"&{spelled(value.name)}" + "[0]" * len(value.lengths) if flat else spelled(value.name))
             lengths = range(len(value.lengths))
             texts += [self.length(value, k).text for k in lengths if called.length_name(name, k) in called.lengths]
-        return called, f"{called.name}({', '.join(texts)})"
+        return texts
 
 
 def _short(dtype: DType) -> str:

@@ -31,18 +31,19 @@ from jt_edu.cuda.cpp_arithmetic import (
     Spelled,
     joined,
     number,
-)  # fmt: skip
+)
 from jt_edu.cuda.cpp_words import (
     BOOL,
     DOUBLE,
     HELPERS,
     HIP_HELPERS,
     LONG,
+    MATH,
     NAMES,
     UNSIGNED,
     DType,
     together,
-)  # fmt: skip
+)
 from jt_edu.cuda.kernel_names import KernelName
 from jt_edu.cuda.translator import MODULES
 
@@ -50,7 +51,7 @@ TAKEN = frozenset((  # names that a kernel of Python may have, and a text of C++
     "auto", "bool", "case", "catch", "char", "const", "default", "delete", "do", "double", "enum", "extern", "float",
     "goto", "inline", "int", "long", "namespace", "new", "operator", "private", "public", "register", "short", "signed",
     "sizeof", "static", "struct", "switch", "template", "this", "throw", "typedef", "union", "unsigned", "using",
-    "virtual", "void", "volatile", *HELPERS, *HIP_HELPERS,
+    "virtual", "void", "volatile", *HELPERS, *HIP_HELPERS, *MATH.values(),
 ))  # fmt: skip
 
 

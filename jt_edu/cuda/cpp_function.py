@@ -98,7 +98,7 @@ class Function(Calls):
         self.returned: DType | None = None
         self.depth, self.rows = 0, list[str]()
         self.text = ""
-        self.inner: dict[str, Array] = {}
+        self.fresh: set[str] = set()  # names that the text has, and the kernel has not
 
     def write(self) -> None:
         """Find the types, and write the text."""
@@ -111,7 +111,7 @@ class Function(Calls):
         before: Any = None
         helpers, functions = list(self.library.helpers), dict(self.library.functions)
         while before != (now := (dict(self.types), dict(self.naturals), str(self.returned))):
-            before, self.rows, self.depth = now, [], 1
+            before, self.rows, self.depth, self.fresh = now, [], 1, set()
             self.library.helpers, self.library.functions = list(helpers), dict(functions)
             self.block(self.tree.body)
         kind = "__device__" if self.kernel.device else "__global__"
@@ -236,14 +236,21 @@ class Function(Calls):
         if not step.natural and not down:
             raise self.wrong(node, "a step of range has a sign that can be seen", "range(n), and n - 1 - k in the loop")
         self.hold(node, name, begin._replace(natural=begin.natural and (not down or end.number in (-1, 0))))
-        changed = {*stored(*node.body), *self.written}
-        last = end.text
-        if names(over) & changed and end.number is None:  # Python asks for the end once
-            last = f"{spelled(name)}_end"
-            self.row(f"const long long {last} = {end.text};")
+        if names(over) & {*stored(*node.body), *self.written}:  # Python asks for them once
+            end, step = (self.kept(f"{name}_{what}", x) for what, x in (("end", end), ("step", step)))
         by = {1: "++", -1: "--"}.get(step.number, f" -= {-step.number}" if down else f" += {step.text}")
         called = spelled(name)
-        return f"for (long long {called} = {begin.text}; {called} {'>' if down else '<'} {last}; {called}{by})"
+        return f"for (long long {called} = {begin.text}; {called} {'>' if down else '<'} {end.text}; {called}{by})"
+
+    def kept(self, name: str, value: Spelled) -> Spelled:
+        """A number under a name that changes no more."""
+        if value.number is not None:
+            return value
+        while name in self.fresh | self.own:
+            name += "_"
+        self.fresh.add(name)
+        self.row(f"const {NAMES[value.type]} {name} = {value.text};")
+        return Spelled(name, value.type, value.type, natural=value.natural)
 
     def give_back(self, node: ast.Return, value: ast.expr | None) -> None:
         """A return, whose type is that of all of them."""
@@ -303,9 +310,7 @@ class Function(Calls):
         if len(values) != len(targets):
             raise self.wrong(node, f"{len(targets)} names take as many numbers", "a, b = x, y")
         if parts is not None:
-            for k, new in enumerate(values):
-                self.row(f"const {NAMES[new.type]} new{k} = {new.text};")
-            values = [new._replace(text=f"new{k}", made=new.type) for k, new in enumerate(values)]
+            values = [self.kept(f"new{k}", new) for k, new in enumerate(values)]
         for target, new in zip(targets, values, strict=True):
             self.put(node, target, new)
 
@@ -314,11 +319,11 @@ class Function(Calls):
         here = ast.copy_location(ast.BinOp(target, op, value), node)
         found = self.visit_BinOp(here)
         sign = {"FloorDiv": "/", "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "Mod": "%"}.get(type(op).__name__, "")
-        old, rest = self.spell(target).text, self.spell(value).text
-        self.put(node, target, found)
+        old = self.spell(target).text
         head = f"{old} {sign} "
-        if sign and found.text.startswith(head) and found.text.removeprefix(head).strip("()f") == rest.strip("()f"):
-            self.rows[-1] = "    " * self.depth + f"{old} {sign}= {rest};"
+        self.put(node, target, found)
+        if sign and found.text.startswith(head):
+            self.rows[-1] = "    " * self.depth + f"{old} {sign}= {found.text.removeprefix(head)};"
 
     def room(self, node: ast.stmt, target: ast.expr, call: ast.Call) -> None:
         """Shared or local memory."""
@@ -331,7 +336,6 @@ class Function(Calls):
         if any(not isinstance(n, int) for n in lengths):
             raise self.wrong(node, f"{name} has a shape of numbers", "16, or a number from outside")
         dtype = as_dtype(kind.value if isinstance(kind, ast.Constant) else self.value(kind))
-        self.types.pop(name, None)
         self.arrays[name] = Array(name, dtype, tuple(lengths), inner=True)
         shared, dynamic = self.word(call.func) == "shared.array", lengths == [0]
         space = ("extern " * dynamic + "__shared__ ") * shared

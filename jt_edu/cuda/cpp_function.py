@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,7 +28,7 @@ from jt_edu.cuda.launch import Kernel
 from jt_edu.cuda.thread import as_dtype
 from jt_edu.cuda.translator import closure, parsed
 
-WIDTH, JOINT = 110, "\0"  # of a line; a space at which no line ends
+WIDTH = 110  # of the lines that name parameters
 
 
 class Library:
@@ -116,9 +115,8 @@ class Function(Calls):
             self.block(self.tree.body)
         kind = "__device__" if self.kernel.device else "__global__"
         result = NAMES[self.returned] if self.returned is not None else "void"
-        head = f"{kind} {result} {self.name}(".replace(" ", JOINT) + ", ".join(self.parameters()).replace(" ", JOINT)
-        lines = textwrap.wrap(f"{head.replace(f',{JOINT}', ', ')})", WIDTH, subsequent_indent=" " * 8)
-        self.text = "\n".join([*lines, "{", *self.rows, "}", ""]).replace(JOINT, " ")
+        head = _filled(f"{kind} {result} {self.name}(", self.parameters())
+        self.text = "\n".join([*head, "{", *self.rows, "}", ""])
 
     def length_name(self, name: str, axis: int) -> str:
         """What the length of an axis of an argument is called."""
@@ -341,3 +339,15 @@ class Function(Calls):
         space = ("extern " * dynamic + "__shared__ ") * shared
         sizes = "[]" if dynamic else "".join(f"[{n}]" for n in lengths)
         self.row(f"{space}{NAMES[dtype]} {spelled(name)}{sizes};")
+
+
+def _filled(begin: str, parts: Sequence[str]) -> list[str]:
+    """Lines with what stands in brackets; they end between two parts."""
+    lines = [begin]
+    for k, part in enumerate(parts, 1):
+        text = part + ("," if k < len(parts) else ")")
+        if len(lines[-1]) + len(text) < WIDTH:
+            lines[-1] += " " * (k > 1) + text
+        else:
+            lines.append(" " * 8 + text)
+    return lines if parts else [begin + ")"]

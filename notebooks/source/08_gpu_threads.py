@@ -182,7 +182,39 @@ see.gpu_grid(kernel(BROKEN["smoothed"]), 1, 32, sixty_four[:32], np.zeros(32, np
 
 # %% exercise 08.6
 # %% [markdown]
-# ## 12. What a real card makes of it
+# ## 12. The same kernel in C++
+#
+# Most kernels in the world are written in C++: as CUDA for cards of NVIDIA, and as HIP for cards of AMD.
+# `cuda.source(kernel, ...)`, with arguments such as a launch takes, writes yours in either. An array is a place in
+# memory there, so the text has to say where element i, j is. (No card of AMD has run such a text. It was compiled.)
+#
+# In the kernel below 32 threads add their numbers without shared memory: with `shfl_xor_sync` each thread takes what
+# another one of its warp holds. **Predict**: which line is not the same in HIP? On many cards of AMD 64 threads go
+# together, not 32.
+
+
+# %%
+@cuda.jit
+def sum_of_warp(x, out):
+    v = x[cuda.grid(1)]
+    for apart in (16, 8, 4, 2, 1):
+        v += cuda.shfl_xor_sync(0xFFFFFFFF, v, apart)
+    out[cuda.grid(1)] = v
+
+
+thirty_two, sums = sixty_four[:32], np.zeros(32, np.float32)
+sum_of_warp[1, 32](thirty_two, sums)
+print("right:", sums[0] == thirty_two.sum())
+texts = {name: cuda.source(sum_of_warp, thirty_two, sums, language=name) for name in ("cuda", "hip")}
+print(texts["cuda"])
+print("In HIP these lines are others:")
+print("\n".join(line for line in texts["hip"].splitlines() if line not in texts["cuda"]))
+
+# %% [markdown]
+# **Look.** The shuffle says 32 in HIP: of 64 threads that go together, each half adds up its own numbers. Without it
+# the kernel would compute something else on another card, and no compiler would say so.
+#
+# ## 13. What a real card makes of it
 #
 # These figures were measured on an NVIDIA H200, with kernels that numba compiled. It copies an array at 4.26 terabytes
 # a second. A float32 product of 4096 by 4096 runs at 51 teraflops with its library cuBLAS.

@@ -110,6 +110,7 @@ from jt_edu.ops.var_methods import *
 from jt_edu.ops.view import *
 from jt_edu.ops.view import view_as_shape as view
 from jt_edu.optim import lr_scheduler
+from jt_edu.runtime.devices import use_cuda as _use_cuda
 from jt_edu.variable.memory_format import *
 from jt_edu.variable.random import *
 from jt_edu.variable.storage import Storage, TracingAllocator
@@ -152,7 +153,7 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv"])[0]
     _suggest(Var, "a Var", "x", {"jt": __all__}, _migration.JITTORS | _migration.MATRICES)
-    _checks["use_cuda"] = _migration.no_gpu
+    _checks["use_cuda"] = _use_cuda
     _answer_numpy(globals())
     _answer_imports()
 

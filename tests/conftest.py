@@ -100,6 +100,7 @@ def pytest_collection_finish():
     gc.set_threshold(700, 10, 100)  # the first two numbers are Python's own
 
 
+@pytest.hookimpl(trylast=True)  # when fixtures have put back what they changed
 def pytest_runtest_teardown(item, nextitem):
     """Nor among what outlives a file, such as kernels and plans.
 

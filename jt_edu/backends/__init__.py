@@ -49,6 +49,8 @@ class Backend(Protocol):
     One that has `compile_apart(algorithm: Source, tail: Source | None) -> Program` as well is given the kernel of a
     forward convolution in two: the algorithm, which takes any tail, and the work that was joined to it, or None. So an
     algorithm is compiled once, whatever follows it. Without that method, `compile` is given one text of both.
+
+    One whose arrays are not NumPy's says so by its `device`: runtime/devices.py has what is asked of it.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Backend(Protocol):
 
 
 _OURS = {
+    "cuda": "jt_edu.cuda.backend:Cuda",
     "cudasim": "jt_edu.cuda.backend:CudaSim",
     "numba": "jt_edu.backends.numba_cpu:NumbaBackend",
     "python": "jt_edu.backends:PythonBackend",

@@ -128,5 +128,5 @@ class _Lacking:
 def lack(kind: type, owner: str, call: str) -> None:
     """Let objects of a class answer the names that `INSTEAD` has for them, and no others."""
     for whose, name in INSTEAD:
-        if whose == call:
+        if whose == call and name not in vars(kind):
             setattr(kind, name, _Lacking(owner, call, name))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from jt_edu.base.errors import BackendError
-
-_CPU = "leaving it out: everything is on the CPU"
+_CPU = "leaving it out: everything is on the CPU, unless jt.cuda.is_available()"
 _HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers instead of weights are not here yet"
 _FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
 _SVD = "jt.linalg.svd(x), whose third part is the adjoint of V"
@@ -127,7 +125,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("x", "fill_"): "x.assign(jt.full_like(x, ...))",
     ("x", "normal_"): "x.assign(jt.randn(x.shape))",
     ("x", "uniform_"): "x.assign(jt.rand(x.shape))",
-    ("net", "cpu"): _CPU,
     ("net", "cuda"): _CPU,
     ("net", "reset_parameters"): "making the layer anew",
     ("net", "reset_running_stats"): "making the layer anew",
@@ -174,7 +171,7 @@ _OF_JT = (
 )
 ROOMS = (  # loaded when asked for
     "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft amp "
-    "config zoo cuda"
+    "config zoo cuda library"
 )
 _OF_MATRICES = (
     "cholesky cholesky_solve det eig eigh inv logdet lstsq lu_factor matrix_exp matrix_rank pinv qr slogdet solve "
@@ -186,9 +183,3 @@ JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
 JITTORS_OWN |= {f: f"jt_edu.amp:{f}" for f in ("autocast", "get_autocast_dtype", "is_autocast_enabled")}
 _OF_SPARSE = "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor"
 JITTORS_OWN |= {name: f"jt_edu.sparse:{name}" for name in _OF_SPARSE.split()}
-
-
-def no_gpu(value: object) -> None:
-    """Refuse jt.flags.use_cuda = 1."""
-    if value:
-        raise BackendError("jt.flags.use_cuda is 0 on this version, which computes on the CPU", repr(value), "0")

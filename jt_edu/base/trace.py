@@ -4,6 +4,7 @@
         y.numpy()                    t.decisions   which edge was fused or cut, by which rule
                                      t.kernels     what was compiled and run: source, ms, bytes, flops
                                      t.casts       which function computed in which dtype inside an autocast region
+                                     t.copies      which arrays went from one device to another (runtime/devices.py)
                                      t.memory      what was allocated and freed, and how much was alive
     with jt.trace(values=True) as t: t.values      what each node was, in a few numbers and cells
 
@@ -149,6 +150,7 @@ class Trace:
     values: list[Value] = field(default_factory=list)
     wants_values: bool = False
     casts: list[Any] = field(default_factory=list)
+    copies: list[Any] = field(default_factory=list)
 
     @property
     def peak(self) -> int:
@@ -186,4 +188,4 @@ class Trace:
             rows.append(f"{len(k.nodes):>6}{k.milliseconds:>10.3f}{k.bytes / 1e3:>10.1f}{state:>10}  {k.name}")
         casts = sorted({f"autocast: {c.function} in {c.to}, by the list {c.rule!r}" for c in self.casts})
         total = f"{plural(len(self.kernels), 'kernel')}, {sum(k.milliseconds for k in self.kernels):.3f} ms"
-        return "\n".join([*rows, *casts, f"{total}, peak {self.peak / 1e3:.1f} kB"])
+        return "\n".join([*rows, *casts, *map(str, self.copies), f"{total}, peak {self.peak / 1e3:.1f} kB"])

@@ -47,6 +47,7 @@ from jt_edu.capture.recorder import Capture, refuse_inside, watch
 from jt_edu.ir.builders import cast_number
 from jt_edu.ir.meta_ops import CONSTANT, SOURCE
 from jt_edu.ir.node import Node, needed
+from jt_edu.runtime.devices import ABROAD, device_of
 from jt_edu.runtime.execute import plan_for, run, run_plan, settle
 from jt_edu.runtime.plan import read_slot
 from jt_edu.variable.autocast import in_force
@@ -149,7 +150,8 @@ class CompiledStep:
         nodes = [a._node for a in leaves if isinstance(a, Var)]
         same = tuple([nodes.index(n) for n in nodes])  # one Var given twice is another step than two Vars
         mode = context.flags.fuse, context.no_grad, in_force(context)
-        key = (kinds, same, tuple(named), backend, mode, plan_key(context))
+        where = tuple([device_of(n) for n in nodes]) if ABROAD else ()
+        key = (kinds, same, tuple(named), backend, mode, plan_key(context), where)
         mine = self._mine(context)
         with mine.lock:
             known = mine.of(key)

@@ -23,9 +23,10 @@ from jt_edu.capture.guards import alike
 from jt_edu.ir.builders import lies_as_kernels_read, source
 from jt_edu.ir.meta_ops import CONSTANT, SOURCE
 from jt_edu.ir.node import Node
+from jt_edu.runtime.devices import ABROAD, CPU, device_of
 from jt_edu.runtime.execute import run
 from jt_edu.runtime.plan import Plan, read_slot
-from jt_edu.runtime.plan_source import Script
+from jt_edu.runtime.plan_source import script_of
 from jt_edu.variable.pytree import mapped
 from jt_edu.variable.var import Var
 
@@ -51,7 +52,9 @@ class Replay:
     looks: list[tuple[Callable[[], tuple[Any, ...]], tuple[Any, ...]]] = field(default_factory=list)  # and the answers
     newborn: list[ReferenceType[Var]] = field(default_factory=list)  # Vars that it made, and that are not its answer
     reason: str = ""  # why it must not be replayed
-    script: Script | None = None  # written when the step is replayed for the first time
+    script: Callable[[list[Any], list[Node]], None] | None = (
+        None  # written when the step is replayed for the first time
+    )
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ def fits(replay: Replay, leaves: list[Any]) -> bool:
 def facts(var: Var) -> tuple[Any, ...]:
     """What a captured step takes for granted of a Var that it finds by itself."""
     node = var._node
-    return (node.shape, node.dtype, node.tracked, var._hooks)
+    return (node.shape, node.dtype, node.tracked, var._hooks, device_of(node) if ABROAD else CPU)
 
 
 def play(replay: Replay, leaves: list[Any]) -> Any:
@@ -94,7 +97,7 @@ def play(replay: Replay, leaves: list[Any]) -> Any:
         arrays[slot] = arrays[slot].copy()
     plan = replay.plan
     if replay.script is None:
-        replay.script = Script(plan, backends.get(context.flags.backend))
+        replay.script = script_of(plan, backends.get(context.flags.backend))
     replay.script(arrays, replay.order)
     counted = [count() for count in replay.after]
     try:
@@ -163,7 +166,8 @@ def array_of(a: Any) -> Any:
 
 def box(data: Any, dtype: DType) -> Any:
     """An array as it is; a number of the graph as an array without axes."""
-    return data if isinstance(data, np.ndarray) else source(data, dtype).data
+    array = isinstance(data, np.ndarray) or not isinstance(data, (int, float, complex))  # most are NumPy's
+    return data if array else source(data, dtype).data
 
 
 def nameless(node: Node) -> Node:

@@ -28,9 +28,10 @@ from jt_edu.capture.recorder import Capture
 from jt_edu.ir.builders import cast_number, same
 from jt_edu.ir.meta_ops import CONSTANT
 from jt_edu.ir.node import Node, age, needed
+from jt_edu.runtime.devices import Move
 from jt_edu.runtime.execute import plan_for, run, run_plan, settle, structure
 from jt_edu.runtime.plan import Plan, read_slot
-from jt_edu.runtime.plan_source import Script
+from jt_edu.runtime.plan_source import script_of
 from jt_edu.variable.autocast import in_force
 from jt_edu.variable.autograd import LEAF
 from jt_edu.variable.subgraph_cache import maker_of
@@ -58,7 +59,9 @@ class Added:
     before: list[Callable[[], None]]
     moved: list[tuple[Any, int]]  # (what moves, slot of its new value)
     answer: Any
-    script: Script | None = None  # written when the whole is replayed for the first time
+    script: Callable[[list[Any], list[Node]], None] | None = (
+        None  # written when the whole is replayed for the first time
+    )
 
 
 class Replays:
@@ -96,6 +99,8 @@ class Replays:
         leaves = tuple([(spots.get(p.node, -1), p.node.tracked) for p in params])
         roles = tuple([spots[v.node] for v in roots]), leaves, ends, context.flags.lenient_grad, in_force(context)
         known = self._known.pop((key, roles, also), None)
+        if known is None and any(isinstance(n.op, Move) for n in graph):
+            return None
         if known is None:
             known, arrays = _add(graph, spots, wanted, recipe, context)
         else:
@@ -248,7 +253,7 @@ def _replay(known: Added, graph: list[Node], context: Context) -> list[Any]:
         arrays[slot] = read()
     plan = known.plan
     if known.script is None:
-        known.script = Script(plan, backends.get(context.flags.backend))
+        known.script = script_of(plan, backends.get(context.flags.backend))
     known.script(arrays, nodes)
     settle(sorted(graph, key=age), [(graph[spot], read_slot(plan, arrays, slot)) for slot, spot in known.kept])
     return arrays

@@ -1,18 +1,66 @@
-"""The backend cudasim: what a GPU would run, run by the interpreter, one thread after the other.
+"""Backends for kernels of a GPU: who runs the texts that loops become?
 
-    jt.flags.backend = "cudasim"
+    jt.flags.backend = "cudasim"     the interpreter, one thread after the other, on NumPy's arrays
+    jt.flags.backend = "cuda"        a GPU, on arrays of its own; jt.flags.use_cuda = 1 says the same
 
-Slow, and open: the text is that of a GPU, and whatever is wrong with it is told with lines and threads.
+The texts are the same. With the interpreter whatever is wrong with one is told, with lines and threads. What is no
+loop, such as a sort, is a text for a CPU, and computed there.
 """
 
 from __future__ import annotations
 
-from jt_edu.backends import PythonBackend
-from jt_edu.cuda.emit_cuda import cuda_loops
+from typing import Any
+
+import numpy as np
+
+from jt_edu import backends
+from jt_edu.backends import Program, PythonBackend
+from jt_edu.codegen.emit_python import Source
+from jt_edu.cuda.device import ready
+from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
+from jt_edu.cuda.emit_cuda import HEADER, cuda_loops
 
 
 class CudaSim(PythonBackend):
-    """Kernels of a GPU in the interpreter, on NumPy's arrays."""
+    """Kernels of a GPU in the interpreter."""
 
     name, checks = "cudasim", True  # indices, and much else
     codegen = ((), cuda_loops)  # no algorithms of a CPU, and kernels of a GPU for loops
+
+
+class Cuda(PythonBackend):
+    """Kernels on the GPU of this thread.
+
+    Raises:
+        BackendError: there is none, or nothing that compiles for it.
+    """
+
+    name = device = "cuda"
+    codegen = CudaSim.codegen
+
+    def __init__(self) -> None:
+        ready()
+        super().__init__()
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Memory of the GPU."""
+        return device_array(shape, dtype)
+
+    def from_host(self, array: np.ndarray[Any, Any]) -> DeviceArray:
+        """A copy on the GPU."""
+        return to_device(array)
+
+    def compile(self, source: Source) -> Program:
+        """What launches the kernels of a text; one for a CPU is run there, on copies."""
+        if source.text.startswith(HEADER):
+            return super().compile(source)
+        program, names = backends.get("numba").compile(source), [p.name for p in source.parameters]
+
+        def call(lo: int, hi: int, *arguments: Any) -> None:
+            copies = [np.asarray(x) if isinstance(x, DeviceArray) else x for x in arguments]
+            program.call(lo, hi, *copies)
+            for name, there, copy in zip(names, arguments, copies, strict=True):
+                if name.startswith("out"):
+                    there.copy_to_device(copy)
+
+        return program._replace(call=call)

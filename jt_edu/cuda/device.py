@@ -157,11 +157,24 @@ def set_device(device: int) -> None:
         BackendError: there is a GPU; found no driver of NVIDIA. Try: the interpreter, which needs neither.
     """
     _told_of_changes()
-    number = _number(device)
+    before, _mine.number = _mine.number, _number(device)
+    try:
+        ready()
+    except JtError:
+        _mine.number = before
+        raise
+
+
+def ready() -> Device:
+    """The GPU of this thread, for which kernels can be compiled.
+
+    Raises:
+        BackendError: there is no GPU, or nothing that compiles for it.
+    """
+    found = here()
     if not _has_compiler():
         raise BackendError(*NO_COMPILER)
-    _mine.number = number
-    here()
+    return found
 
 
 def _number(device: Any) -> int:

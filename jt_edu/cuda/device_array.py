@@ -29,7 +29,7 @@ Numpy = np.ndarray[Any, Any]
 
 
 class DeviceArray:
-    """An array that kernels read and write.
+    """An array that kernels read and write. A graph calls its memory the device "cuda".
 
     Args:
         shape: of the array.
@@ -39,6 +39,8 @@ class DeviceArray:
         >>> len(jt.cuda.to_device([1.0, 2.0, 3.0]))
         3
     """
+
+    device = "cuda"
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self.shape, self.dtype = shape, np.dtype(dtype)
@@ -140,13 +142,13 @@ class HostArray(DeviceArray):
 class CardBytes:
     """Bytes of a GPU, which go back when no array is left that shows them."""
 
-    def __init__(self, device: Device, size: int) -> None:
-        self.device, self.size, self.written = device, size, False
-        self.pointer = device.memory.take(size)
+    def __init__(self, gpu: Device, size: int) -> None:
+        self.gpu, self.size, self.written = gpu, size, False
+        self.pointer = gpu.memory.take(size)
 
     def __del__(self) -> None:
         with suppress(AttributeError):  # there was no room for them
-            self.device.memory.give_back(self.pointer, self.size)
+            self.gpu.memory.give_back(self.pointer, self.size)
 
 
 class CardArray(DeviceArray):
@@ -160,7 +162,7 @@ class CardArray(DeviceArray):
 
     def __init__(self, base: CardBytes, shape: tuple[int, ...], dtype: Any) -> None:
         super().__init__(shape, dtype)
-        self.base, self.pointer, self.device = base, base.pointer, base.device
+        self.base, self.pointer, self.gpu = base, base.pointer, base.gpu
         self.kind, self.strides = _laid_out(shape, self.dtype)
         self.words = (0, 0, self.size, self.dtype.itemsize, self.pointer, *shape, *self.strides)
 
@@ -169,7 +171,7 @@ class CardArray(DeviceArray):
         """Where other libraries find the numbers, as CuPy and PyTorch do."""
         return {
             "shape": self.shape, "typestr": self.dtype.str, "data": (self.pointer, False), "strides": None,
-            "version": 3, "stream": self.device.stream,
+            "version": 3, "stream": self.gpu.stream,
         }  # fmt: skip
 
     def _seen(self, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
@@ -198,9 +200,9 @@ class CardArray(DeviceArray):
     def _entered(self) -> Device:
         """Its GPU, which has to be that of this thread."""
         device = here()
-        if device is not self.device:
+        if device is not self.gpu:
             asked = "an array is used where it is: each thread has one GPU at a time"
-            raise ArgumentError(asked, f"an array of {self.device} on {device}", f"set_device({self.device.number})")
+            raise ArgumentError(asked, f"an array of {self.gpu} on {device}", f"set_device({self.gpu.number})")
         return device
 
 

@@ -39,6 +39,7 @@ from jt_edu.ir.index_expr import Index
 from jt_edu.ir.meta_ops import REDUCERS
 from jt_edu.ir.node import Node
 
+HEADER = "from jt_edu import cuda"
 THREADS = 256  # of a block
 PARTS = 1024  # of a long sum at most; numbers of each at least
 TOGETHER = {id(reducer): f"block_{name}" for name, reducer in REDUCERS.items()}  # see cooperation.py
@@ -88,7 +89,7 @@ class CudaPrinter(TilePrinter):
         text += [f"def kernel({', '.join(['lo', 'hi', *(p.name for p in parameters)])}):", *self.rooms]
         text += [f"    {name}[{start}]({given})" for name, start in zip(names, starts, strict=True)]
         used = {*NAMES.findall("\n".join(text))} - WORDS - self.helpers - {*names}
-        top = ["from jt_edu import cuda"]
+        top = [HEADER]
         top += [f"from jt_edu.backends.mathlib import {', '.join(sorted(used))}"] if used else []
         top += [f"from jt_edu.cuda.cooperation import {', '.join(sorted(self.helpers))}"] if self.helpers else []
         top += ["", ""]

@@ -81,7 +81,7 @@ def _needs(kernel: GpuFunction, report: compiler.Report, threads: int, shared: i
 
 def _there(arguments: Sequence[Any], names: Sequence[str], device: Device) -> tuple[Sequence[Any], list[Any]]:
     """Arguments with arrays of the GPU, and the pairs that are to be copied back: one for each array of NumPy."""
-    if all(x.device is device if isinstance(x, CardArray) else type(x) in PYTHON for x in arguments):
+    if all(x.gpu is device if isinstance(x, CardArray) else type(x) in PYTHON for x in arguments):
         return arguments, []
     copies: dict[int, tuple[Any, Any]] = {}
     given = []
@@ -96,9 +96,9 @@ def _there(arguments: Sequence[Any], names: Sequence[str], device: Device) -> tu
             given.append(copies[id(value)][0])
         elif isinstance(value, HostArray):
             raise ArgumentError("arrays of one launch are in one place", f"{value} in this machine", "cuda.to_device")
-        elif isinstance(value, CardArray) and value.device is not device:
-            found = f"an array of {value.device} on {device}"
-            raise ArgumentError("a launch has arrays of its own GPU", found, f"set_device({value.device.number})")
+        elif isinstance(value, CardArray) and value.gpu is not device:
+            found = f"an array of {value.gpu} on {device}"
+            raise ArgumentError("a launch has arrays of its own GPU", found, f"set_device({value.gpu.number})")
         else:
             given.append(value)
     return given, [pair for pair in copies.values() if pair[1].flags.writeable]

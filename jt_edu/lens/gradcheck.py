@@ -164,7 +164,8 @@ def _numbers(node: Node) -> Any:
     found = node.data
     if found is None:
         found = computed(needed([node]), [node])[node]
-    half = node.dtype == bfloat16 and isinstance(found, np.ndarray)
+    found = found if node.op is CONSTANT else np.asarray(found)
+    half = node.dtype == bfloat16 and node.op is not CONSTANT
     return from_bfloat16(found) if half else found
 
 

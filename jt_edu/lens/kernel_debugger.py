@@ -31,6 +31,7 @@ from jt_edu.lens import windows
 from jt_edu.lens.conv_formulas import sums_of
 from jt_edu.lens.line_tracer import Moment, Recorder, Watch
 from jt_edu.runtime.conv_step import OWN
+from jt_edu.runtime.devices import bring
 from jt_edu.runtime.execute import free, run_step
 from jt_edu.runtime.plan import ROW, Plan, Step, compile_plan
 
@@ -187,14 +188,14 @@ def product_as_loops(text: str) -> str:
 
 def _arrays_before(plan: Plan, order: list[Node], number: int) -> list[Any]:
     """The array of each slot when kernel `number` begins."""
-    backend: Backend = backends.get(current().flags.backend)
+    backend: Backend = plan.device or backends.get(current().flags.backend)
     if not plan.compiled:
         compile_plan(plan, backend)
-    arrays: list[Any] = [n.data for n in order]
+    arrays: list[Any] = [n.data for n in order] if plan.device is None else bring(plan.device, order)
     for step in plan.steps[:number]:
         run_step(step, plan, arrays, backend, order)
         free(step, arrays)
-    return arrays
+    return [a if not hasattr(a, "device") else np.asarray(a) for a in arrays]  # the debugger walks on the CPU
 
 
 def _arguments(

@@ -130,7 +130,7 @@ class Edit:
                 return
             program = self._program(plan, step)
             if program is not None and step.own is not None:
-                backend = plan.backend or backends.get(current().flags.backend)
+                backend = plan.backend or plan.device or backends.get(current().flags.backend)
                 step.prepare, step.gather = compile_around(step.own, backend)
             lines = renumbered(step.source.text, self.source.text, step.lines)
             step.written = (step.source, step.lines)
@@ -141,7 +141,7 @@ class Edit:
         return step.own is None or shape_key(plan, step) in self._tried
 
     def _program(self, plan: Plan, step: Step) -> Program | None:
-        backend = plan.backend or backends.get(current().flags.backend)
+        backend = plan.backend or plan.device or backends.get(current().flags.backend)
         if backend.name == "numba":
             return self._guard(step)
         return backend.compile(self.source) if plan.backend else None

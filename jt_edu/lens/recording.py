@@ -34,6 +34,7 @@ from jt_edu.lens.isolated_run import check_size, check_vars, initialize_paramete
 from jt_edu.lens.kernel_timer import about_times, warm
 from jt_edu.lens.thumbnails import thumbnails
 from jt_edu.runtime.array_summary import value_of
+from jt_edu.runtime.devices import bring
 from jt_edu.runtime.execute import free, plan_for, run_plan, run_step
 from jt_edu.runtime.plan import Plan, read_slot
 from jt_edu.runtime.trace_events import SEEN, SEEN_BYTES, seen_by_traces, tell_values, worth_seeing
@@ -161,8 +162,8 @@ def _run(e: Explanation, notes: list[str]) -> tuple[Trace, Trace, int]:
 
 def _values_of_edited(e: Explanation, notes: list[str]) -> Trace:
     """What the kernels of the graph itself read and store, as it runs with edits: other kernels would be unedited."""
-    backend, seen = backends.get(current().flags.backend), Trace(wants_values=True)
-    arrays: list[Any] = [n.data for n in e.order]
+    backend, seen = e.plan.device or backends.get(current().flags.backend), Trace(wants_values=True)
+    arrays: list[Any] = [n.data for n in e.order] if e.plan.device is None else bring(e.plan.device, e.order)
     leaves = [slot for slot, n in enumerate(e.order) if n.data is not None and n.op is not CONSTANT]
     told = [_seen(e, slot, arrays) for slot in leaves]
     for step in e.plan.steps:

@@ -1,7 +1,7 @@
 """Factory kwargs: the `device` and the `dtype` that PyTorch's layers are made with.
 
     Linear(3, 2, dtype="float64")      the layer, and then `.cast("float64")`
-    Linear(3, 2, device="cpu")         where everything is; there is no other place
+    Linear(3, 2, device="cpu")         where everything is, unless a backend brings a device
     Linear(3, 2, biass=True)           Linear takes no argument biass. Try: bias.
     Linear(3)                          Linear(in_features, out_features, bias=True): missing a required argument: ...
 
@@ -21,13 +21,14 @@ from jt_edu.base.context import enable_grad
 from jt_edu.base.own import own
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import must_fit, word_meant
-from jt_edu.variable.torch_keywords import on_cpu
+from jt_edu.runtime.devices import CPU
+from jt_edu.variable.torch_keywords import place
 
 Init = TypeVar("Init", bound=Callable[..., None])
 
 
 def takes_placement(init: Init) -> Init:
-    """Let a layer be made on a device (there is one) and with parameters of a float dtype.
+    """Let a layer be made on a device and with parameters of a float dtype.
 
     Example:
         >>> from jt_edu.nn import Linear
@@ -39,7 +40,7 @@ def takes_placement(init: Init) -> Init:
 
     @wraps(init)
     def made(self: Module, *args: Any, device: Any = None, dtype: Any = None, **named: Any) -> None:
-        on_cpu(type(self).__name__, device)
+        where = place(type(self).__name__, device)
         for wrong in [word for word in named if word not in takes.parameters and not takes_any]:
             way = word_meant(wrong, [*takes.parameters][1:])
             raise TypeError(f"{_takes(self, init)} takes no argument {wrong}. Try: {way}.")
@@ -47,6 +48,8 @@ def takes_placement(init: Init) -> Init:
             made_of(self, *args, **named)
         if dtype is not None:
             own(self).cast(dtype)
+        if where != CPU:
+            own(self).to(where)
 
     words = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None) for n in ("device", "dtype")]
     made.__signature__ = takes.replace(parameters=[*takes.parameters.values(), *words])  # type: ignore[attr-defined]

@@ -17,9 +17,11 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from jt_edu.base.context import CHECKS, current, no_grad
+from jt_edu.base.did_you_mean import unknown
 from jt_edu.base.dtypes import as_dtype
 from jt_edu.base.errors import ArgumentError, DtypeError
 from jt_edu.base.own import doing, own
@@ -29,9 +31,22 @@ from jt_edu.nn.module_scope import Blaming, scope_of
 from jt_edu.nn.state_dict import Stateful
 from jt_edu.ops.arguments import must_fit, yes_or_no
 from jt_edu.ops.strides import check_format
+from jt_edu.runtime.devices import CPU, CUDA, device_of, is_there, put
 from jt_edu.variable.memory_format import FORMATS
-from jt_edu.variable.torch_keywords import DEVICES, on_cpu
-from jt_edu.variable.var import Var
+from jt_edu.variable.torch_keywords import is_device, place
+from jt_edu.variable.var import Var, array
+
+
+class _Cuda:
+    """`net.cuda()` has all of a module on the device "cuda". Where there is none, it has no such name.
+
+    A learner's own attribute of that name stands before it.
+    """
+
+    def __get__(self, module: Module | None, kind: type) -> Callable[[], Module]:
+        if module is None or not is_there(CUDA):
+            raise unknown("a module", CUDA, {"net": ()})
+        return partial(own(module).to, CUDA)
 
 
 class Module(Stateful):
@@ -157,7 +172,7 @@ class Module(Stateful):
             if fits and var.dtype is not wanted:
                 name, tracked = var.name, var.requires_grad
                 with no_grad():
-                    var.node = Var(var.numpy(), wanted).node
+                    var.node = array(var.numpy(), wanted, device=var.device).node
                 var.node.tracked, var.name = tracked, name
         return self
 
@@ -180,22 +195,32 @@ class Module(Stateful):
     def to(self, *wanted: Any, dtype: Any = None, device: Any = None, memory_format: Any = None) -> Module:
         """All parameters and float buffers as another float dtype, or in that of a Var. Returns this module.
 
-        The only device is "cpu", where they are; `memory_format` is for weights with as many axes as it is an order of.
+        `device` moves all of them there, without history: `net.to("npu_sim")`. An optimizer is made after that.
+        `memory_format` is for weights with as many axes as it is an order of.
 
         Raises:
-            ArgumentError: another device, or no memory format.
+            ArgumentError: a device that is not there, or no memory format.
             DtypeError: no float dtype.
         """
-        on_cpu("to", device)
-        for wish in (*wanted, dtype):
-            if isinstance(wish, str) and wish.partition(":")[0] in DEVICES:
-                on_cpu("to", wish)
-            elif wish is not None:
+        for wish in [w for w in (*wanted, dtype, device) if w is not None]:
+            if wish is device or is_device(wish):
+                name = place("to", wish)
+                for var in [*own(self).parameters(), *own(self).buffers()]:
+                    if device_of(var.node) != name:
+                        var.node = put(var.sync().node.data, name, var.node)
+                        var.grad = None if var.grad is None else var.grad.to(name)
+            else:
                 own(self).cast(wish.dtype if isinstance(wish, Var) else wish)
         for var in [*own(self).parameters(), *own(self).buffers()] if memory_format is not None else []:
             if var.ndim in (4, 5):
                 FORMATS[var.node] = check_format("to", memory_format, var.ndim)
         return self
+
+    def cpu(self) -> Module:
+        """All parameters and buffers in main memory."""
+        return own(self).to(CPU)
+
+    cuda = _Cuda()
 
     float32 = float
     float16 = half

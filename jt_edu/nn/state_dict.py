@@ -94,7 +94,7 @@ class Stateful(Hooked, Members):
         read = {name: _read(value).detach() for name, value in values.items()}
         sync(list(read.values()))  # what cannot be computed is told before a parameter is touched
         for name, value in read.items():
-            mine[name].update(value)
+            mine[name].update(value.to(mine[name].device))
         return _loaded(self, Loaded(missing, unexpected))
 
     load_parameters = load_state_dict

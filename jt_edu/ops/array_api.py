@@ -30,7 +30,8 @@ from jt_edu.ops.cumulative import cumprod, cumsum
 from jt_edu.ops.dtype_functions import isdtype
 from jt_edu.ops.row_view import one_axis
 from jt_edu.ops.sets import unique
-from jt_edu.variable.torch_keywords import on_cpu
+from jt_edu.ops.var_methods import to
+from jt_edu.variable.torch_keywords import on_cpu, place
 from jt_edu.variable.var import Var, array, as_var, method
 
 __all__ = ["asarray", "cumulative_prod", "cumulative_sum", "from_dlpack", "unique_all", "unique_counts",
@@ -106,16 +107,16 @@ method(_array_namespace, "__array_namespace__")
 
 @method
 def to_device(x: Any, device: Any, *, stream: Any = None) -> Var:
-    """x itself, which lies on the only device: "cpu". There are no streams.
+    """x on a device, as `x.to(device)`: itself, if it lies there. There are no streams.
 
     Example:
         >>> x = ones(2); x.to_device("cpu") is x
         True
     """
-    on_cpu("to_device", device)
+    name = place("to_device", device)
     if stream is not None:
-        raise ArgumentError("the CPU has no streams", f"stream={short(stream)}", "stream=None")
-    return as_var(x)
+        raise ArgumentError("devices here have no streams", f"stream={short(stream)}", "stream=None")
+    return to(x, device=name)
 
 
 def _cumulative(name: str, scan: Callable[..., Var], start: int, x: Any, axis: Any, dtype: Any, initial: Any) -> Var:

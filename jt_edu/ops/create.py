@@ -22,7 +22,7 @@ from jt_edu.ir.scalar_ops import COMPLEX, COPY
 from jt_edu.ops.arguments import number, one_of, same_words, whole, yes_or_no
 from jt_edu.ops.view import varargs
 from jt_edu.runtime.execute import run
-from jt_edu.variable.torch_keywords import makes
+from jt_edu.variable.torch_keywords import beside, makes
 from jt_edu.variable.var import Var, array, as_var, method
 
 __all__ = ["arange", "array64", "clone", "copy", "e", "empty", "empty_like", "eye", "from_numpy", "full", "full_like",
@@ -158,7 +158,7 @@ def zeros_like(x: Any, dtype: Any = None) -> Var:
         array([0., 0.], dtype=float32)
     """
     v = as_var(x)
-    return full(v.shape, 0, v.dtype if dtype is None else dtype)
+    return beside(v, full(v.shape, 0, v.dtype if dtype is None else dtype))
 
 
 @makes
@@ -170,7 +170,7 @@ def ones_like(x: Any, dtype: Any = None) -> Var:
         array([1., 1.], dtype=float32)
     """
     v = as_var(x)
-    return full(v.shape, 1, v.dtype if dtype is None else dtype)
+    return beside(v, full(v.shape, 1, v.dtype if dtype is None else dtype))
 
 
 @makes
@@ -182,7 +182,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Var:
         array([3., 3.], dtype=float32)
     """
     v = as_var(x)
-    return full(v.shape, fill_value, v.dtype if dtype is None else dtype)
+    return beside(v, full(v.shape, fill_value, v.dtype if dtype is None else dtype))
 
 
 @overload

@@ -33,7 +33,7 @@ from jt_edu.variable.random import (
     randn,
     random,
 )
-from jt_edu.variable.torch_keywords import makes
+from jt_edu.variable.torch_keywords import beside, makes
 from jt_edu.variable.var import Var, as_var, method
 
 __all__ = ["bernoulli", "exponential", "multinomial", "normal", "permutation", "rand_like", "randint", "randint_like",
@@ -238,7 +238,7 @@ def rand_like(x: Any, dtype: Any = None) -> Var:
         (2, 3)
     """
     v = as_var(x)
-    return rand(*v.shape, dtype=_float_like(v, dtype))
+    return beside(v, rand(*v.shape, dtype=_float_like(v, dtype)))
 
 
 @makes
@@ -250,7 +250,7 @@ def randn_like(x: Any, dtype: Any = None) -> Var:
         (2, 3)
     """
     v = as_var(x)
-    return randn(*v.shape, dtype=_float_like(v, dtype))
+    return beside(v, randn(*v.shape, dtype=_float_like(v, dtype)))
 
 
 @makes

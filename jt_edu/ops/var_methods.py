@@ -5,13 +5,14 @@ x.float() x.half() x.int64() ... x.to(dtype) x.astype(dtype) x.type_as(y)      a
 x.view_as(y) x.reshape_as(y) x.expand_as(y)                 the shape of another Var
 x.new_zeros(2) x.new_ones(2) x.new_full((2,), 7)            a new Var of the same dtype
 x.where(condition, y)                                       x here, y there
-x.cpu() x.device                                            where it lies: always in main memory
+x.to("cpu") x.cpu() x.device                                where it lies: in main memory, or on a device
 tensor, as_tensor                                           PyTorch's names for making one
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from jt_edu.base.dtypes import DType, as_dtype
@@ -20,7 +21,8 @@ from jt_edu.ops.create import full, ones, zeros
 from jt_edu.ops.elementwise import where
 from jt_edu.ops.strides import check_format, in_memory_format
 from jt_edu.ops.view import apart, reshape
-from jt_edu.variable.torch_keywords import DEVICES, makes, on_cpu, spread
+from jt_edu.runtime.devices import CPU, CUDA, device_of, is_there, moved
+from jt_edu.variable.torch_keywords import beside, is_device, makes, on_cpu, place, spread
 from jt_edu.variable.var import Var, array, as_var, method
 
 __all__ = ["as_tensor", "astype", "numel", "tensor"]
@@ -59,17 +61,31 @@ def size(x: Var) -> Size:
     return found
 
 
-def device(x: Var) -> str:  # noqa: ARG001 - the same for all
-    """Where x lies: "cpu", as all Vars do.
+def device(x: Var) -> str:
+    """Where x lies, or will: "cpu", or the device of a backend with arrays of its own.
 
     Example:
         >>> ones(2).device
         'cpu'
     """
-    return "cpu"
+    return device_of(x.node)
 
 
-for _name, _ask in (("size", size), ("device", device)):
+def cuda(x: Var) -> Callable[[], Var]:
+    """`x.cuda()`: x on the device "cuda". Where there is none, a Var has no such name."""
+    if not is_there(CUDA):
+        raise AttributeError("cuda")
+    return partial(to, x, CUDA)
+
+
+def is_cuda(x: Var) -> bool:
+    """Whether x lies on the device "cuda". Where there is none, a Var has no such name."""
+    if not is_there(CUDA):
+        raise AttributeError("is_cuda")
+    return device_of(x.node) == CUDA
+
+
+for _name, _ask in (("size", size), ("device", device), ("cuda", cuda), ("is_cuda", is_cuda)):
     setattr(Var, _name, property(_ask))
 
 
@@ -130,10 +146,13 @@ def astype(x: Any, dtype: Any, copy: bool = True, *, device: Any = None) -> Var:
 
 @method
 def to(x: Any, *wanted: Any, dtype: Any = None, device: Any = None, memory_format: Any = None) -> Var:
-    """x as another dtype, in the dtype of another Var, or in a memory format. The only device is "cpu".
+    """x as another dtype, in the dtype of another Var, in a memory format, or on another device.
+
+    Nothing is copied before somebody needs it. The gradient is moved back. Devices other than "cpu" are the memory of
+    backends with arrays of their own (`jt_edu/runtime/devices.py`).
 
     Raises:
-        ArgumentError: another device, or a memory format for another number of axes.
+        ArgumentError: a device that is not there, or a memory format for another number of axes.
         DtypeError: neither a dtype nor a device.
 
     Example:
@@ -142,8 +161,9 @@ def to(x: Any, *wanted: Any, dtype: Any = None, device: Any = None, memory_forma
     """
     v, asked = as_var(x), [w for w in (*wanted, dtype, device) if w is not None]
     for w in asked:
-        if isinstance(w, str) and w.partition(":")[0] in DEVICES:
-            on_cpu("to", w)
+        if w is device or is_device(w):
+            source, target = device_of(v.node), place("to", w)
+            v = v if source == target else moved(v, source, target)
         else:
             v = v.cast(w.dtype if isinstance(w, Var) else w)
     return v if memory_format is None else in_memory_format(v, check_format("to", memory_format, v.ndim))
@@ -151,13 +171,13 @@ def to(x: Any, *wanted: Any, dtype: Any = None, device: Any = None, memory_forma
 
 @method
 def cpu(x: Any) -> Var:
-    """x itself, which lies in main memory already.
+    """x in main memory: x itself, if it lies there already.
 
     Example:
         >>> array(1.0).cpu().item()
         1.0
     """
-    return as_var(x)
+    return to(x, CPU)
 
 
 @method
@@ -205,7 +225,7 @@ def new_zeros(x: Var, *shape: Any, dtype: Any = None) -> Var:
         >>> array([1], "int8").new_zeros(2).dtype
         jt.int8
     """
-    return zeros(*shape, dtype=x.dtype if dtype is None else dtype)
+    return beside(x, zeros(*shape, dtype=x.dtype if dtype is None else dtype))
 
 
 @method
@@ -217,7 +237,7 @@ def new_ones(x: Var, *shape: Any, dtype: Any = None) -> Var:
         >>> array([1], "int8").new_ones(2).tolist()
         [1, 1]
     """
-    return ones(*shape, dtype=x.dtype if dtype is None else dtype)
+    return beside(x, ones(*shape, dtype=x.dtype if dtype is None else dtype))
 
 
 @method
@@ -228,7 +248,7 @@ def new_full(x: Var, shape: Any, value: Any, dtype: Any = None) -> Var:
         >>> array([1], "int8").new_full((2,), 7).tolist()
         [7, 7]
     """
-    return full(shape, value, x.dtype if dtype is None else dtype)
+    return beside(x, full(shape, value, x.dtype if dtype is None else dtype))
 
 
 def _where(x: Any, condition: Any, other: Any) -> Var:

@@ -16,7 +16,8 @@ from jt_edu.capture.backward import leaves
 from jt_edu.ops.arguments import number
 from jt_edu.ops.create import sync
 from jt_edu.ops.gradient import why_no_grad
-from jt_edu.variable.var import Var
+from jt_edu.runtime.devices import device_of
+from jt_edu.variable.var import Var, array
 
 
 def setting(who: str, name: str, value: Any, most: float = math.inf) -> float:
@@ -90,7 +91,7 @@ def as_leaves(params: list[Var]) -> None:
 def state_of(p: Var, start: Any) -> Var:
     """A state of a parameter that starts with a number, or with a copy of a Var."""
     filled = start.numpy() if isinstance(start, Var) else np.broadcast_to(np.float64(start), p.shape)
-    return Var(filled, p.dtype).stop_grad()
+    return array(filled, p.dtype, copy=None, device=device_of(p.node)).stop_grad()
 
 
 def params_of(groups: Sequence[Mapping[str, Any]]) -> list[Var]:

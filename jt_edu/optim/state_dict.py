@@ -59,7 +59,7 @@ def take_over(groups: Sequence[Group], states: Sequence[State], saved: Mapping[s
             if not isinstance(value, Var):
                 state[name] = deepcopy(value)
             elif isinstance(state.get(name), Var):
-                state[name].update(value)
+                state[name].update(value.to(state[name].device))
             else:
                 state[name] = state_of(p, value) if value.shape == p.shape else value.detach()
 

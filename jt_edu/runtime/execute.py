@@ -30,10 +30,11 @@ from jt_edu.base.allocator import no_room
 from jt_edu.base.context import Context, current
 from jt_edu.base.errors import ArgumentError, JtError, KernelError
 from jt_edu.ir.index_check import check_numbers
-from jt_edu.ir.meta_ops import CONSTANT, SOURCE, HostCall
+from jt_edu.ir.meta_ops import CONSTANT, SOURCE
 from jt_edu.ir.node import OFTEN, Node, age, behind, callers_line, describe_line, forget, look_back, needed
 from jt_edu.runtime.conv_step import run_convolution
 from jt_edu.runtime.determinism import determine
+from jt_edu.runtime.devices import ABROAD, arrive, bring, carried, device_of, plan_there
 from jt_edu.runtime.plan import ON_CPU, ROW, Check, Plan, Step, compile_plan, make_plan, read_slot
 from jt_edu.runtime.trace_events import announce_plan, announce_step, seen_by_traces, tell_values
 
@@ -69,6 +70,7 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
         return
     pending = [n for n in (*context.due, *wanted) if n.data is None]
     if context.traces:
+        pending = arrive(needed(pending), pending, context, run) if ABROAD else pending
         _run_watched(needed(pending), pending, context)
     else:
         plan, order = recall(pending, context)
@@ -94,6 +96,8 @@ def _run_alone(node: Node, context: Context) -> bool:
         if i not in found:
             found.append(i)
             key += (i.dtype, i.op is CONSTANT or i.shape)
+            if ABROAD:
+                key.append(device_of(i))
         else:  # the same twice
             key.append(found.index(i))
     if NAME in context.rank_state:
@@ -135,7 +139,7 @@ def _run_watched(order: list[Node], pending: list[Node], context: Context) -> No
     settle(order, [(order[k], read_slot(plan, arrays, k)) for k in plan.keep if order[k] not in watched])
 
 
-def recall(wanted: Sequence[Node], context: Context) -> tuple[Plan, list[Node]]:
+def recall(wanted: list[Node], context: Context) -> tuple[Plan, list[Node]]:
     """The plan for what is pending behind `wanted`, and the node in each slot, inputs first.
 
     A graph that was seen before is walked once, folded as it is: the positions of its nodes in the plan are remembered.
@@ -151,6 +155,7 @@ def recall(wanted: Sequence[Node], context: Context) -> tuple[Plan, list[Node]]:
         plan.used = next(context.ids)
         found += known[2]
         return plan, [found[k] for k in known[1]]
+    wanted = arrive(found, wanted, context, run) if ABROAD else wanted
     with STILL:
         found = [*wanted]
         key, spots = structure(found, context)
@@ -182,8 +187,8 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
                 held = {n for n in order if n.data is None and (n.holders or n.runs >= OFTEN)}
                 wishes = context.rank_state.get(NAME, DEFAULT)
                 algorithms, loops = getattr(key[0], "codegen", ON_CPU)
-                algorithms = algorithms if wishes.enabled else algorithms[:1]  # without convolutions
-                plan = make_plan(order, held, context.flags.fuse, (algorithms, loops))
+                codegen = algorithms if wishes.enabled else algorithms[:1], loops  # without convolutions
+                plan = (plan_there if ABROAD else make_plan)(order, held, context.flags.fuse, codegen)
                 if wishes.deterministic:
                     determine(plan, order, wishes.strict)
                 if len(plans) >= PLANS:  # several at once: to look for the oldest costs a millisecond
@@ -227,16 +232,16 @@ def structure(order: list[Node], context: Context) -> tuple[tuple[Any, ...], dic
         elif node.op is CONSTANT:
             add(node.dtype)
         else:  # where an array came from does not matter any more
-            key += (node.shape, node.dtype, node.tracked)
+            key += (node.shape, node.dtype, node.tracked, node.data.device if ABROAD else "")
     return tuple(key), slot
 
 
 def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
     """The array of each slot, after all steps have run; freed ones are None."""
-    fresh = {} if plan.compiled else compile_plan(plan, backends.get(context.flags.backend))
+    fresh = {} if plan.compiled else compile_plan(plan, plan.device or backends.get(context.flags.backend))
     backend = plan.backend
     assert backend is not None, "somebody compiled the plan"
-    arrays: list[Any] = [n.data for n in order]
+    arrays: list[Any] = [n.data for n in order] if plan.device is None else bring(plan.device, order)
     if not context.traces:
         if plan.page is not None:
             plan.page.run(arrays, order)
@@ -253,7 +258,7 @@ def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
         begin = time.perf_counter()
         run_step(step, plan, arrays, backend, order)
         elapsed = (time.perf_counter() - begin) * 1e3
-        alive = announce_step(step, order, context, fresh.get(number), elapsed, arrays, alive)
+        alive = announce_step(step, order, context, backend, fresh.get(number), elapsed, arrays, alive)
         free(step, arrays)
     return arrays
 
@@ -274,18 +279,18 @@ def free(step: Step, arrays: list[Any]) -> None:
 def run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend, order: list[Node]) -> None:
     """Check index arrays, make room, run one step; errors name the learner's line."""
     for check in step.checks:
-        check_indices(check, read_slot(plan, arrays, check.slot), order)
+        check_indices(check, np.asarray(read_slot(plan, arrays, check.slot)), order)
     try:
-        _run_step(step, plan, arrays, backend)
+        _run_step(step, plan, arrays, backend, order)
     except JtError as error:
         raise error.at((node := order[step.slots[-1]]).line, node.scope) from None
     except Exception as error:
         raise _explain(error, step, plan, order) from error
 
 
-def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> None:
+def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend, order: Sequence[Node]) -> None:
     if step.kind == "host":
-        _run_on_host(step, plan, arrays)
+        _run_on_host(step, plan, arrays, order)
         return
     program = step.program
     assert program is not None, "steps are compiled before they run"
@@ -320,7 +325,8 @@ def _run_with_scratch(step: Step, program: Program, arguments: list[Any], backen
         one = (min(math.prod(shape), ROW),) if step.blocks else shape
         size = (threads(), *one) if shared_out else one
         if slot not in cells:
-            cells[slot] = np.empty(math.prod(size), dtype)
+            room = backend.empty if hasattr(backend, "device") else np.empty
+            cells[slot] = room((math.prod(size),), np.dtype(dtype))
         arguments[position] = cells[slot].reshape(size)
     if shared_out:
         backend.launch(program, arguments, step.span, [s[0] for s in step.scratch])
@@ -330,11 +336,11 @@ def _run_with_scratch(step: Step, program: Program, arguments: list[Any], backen
         program.call(low, min(low + ROW, step.span), *arguments)
 
 
-def _run_on_host(step: Step, plan: Plan, arrays: list[Any]) -> None:
+def _run_on_host(step: Step, plan: Plan, arrays: list[Any], order: Sequence[Node]) -> None:
     op, slot = plan.hosts[step.slots[0]], step.outputs[0]
-    assert isinstance(op, HostCall), "only host calls run on the host"
-    result = np.asarray(op.run(*(read_slot(plan, arrays, i) for i in step.inputs)))
-    arrays[slot] = np.ascontiguousarray(result, plan.dtypes[slot]).reshape(plan.shapes[slot])
+    given = [carried(read_slot(plan, arrays, i), None, order[i]) for i in step.inputs]
+    result = np.ascontiguousarray(np.asarray(op.run(*given)), plan.dtypes[slot]).reshape(plan.shapes[slot])
+    arrays[slot] = carried(result, plan.device, order[slot])
 
 
 def check_indices(check: Check, indices: Any, order: Sequence[Node]) -> None:
@@ -359,9 +365,8 @@ def settle(order: Sequence[Node], kept: Sequence[tuple[Node, Any]]) -> None:
     """Hand the arrays to the nodes that keep them; cut history that leads to nothing the learner holds.
 
     Where nothing that is held lies behind a value, a gradient will not compute it anew, so who computes it again and
-    again is another run: it is counted, and kept the third time (decision 011).
-
-    In `order` may be left out what takes part in no gradient.
+    again is another run: it is counted, and kept the third time (decision 011). In `order` may be left out what takes
+    part in no gradient.
     """
     with STILL:
         reachable, leading = set[Node](), set[Node]()  # leading: the learner can still differentiate by what is behind

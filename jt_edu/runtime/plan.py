@@ -25,7 +25,7 @@ from jt_edu.fusion.fuse import Fused, Fuser
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.conv_pattern import ALGORITHMS, Names
 from jt_edu.ir.index_check import Limits, limits
-from jt_edu.ir.meta_ops import CONSTANT, Code, HostCall, Op, Reindex, ReindexReduce
+from jt_edu.ir.meta_ops import CONSTANT, Code, HostCall, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, Shape
 from jt_edu.runtime.conv_step import Own, compile_around, compile_convolution, convolution_text
 from jt_edu.runtime.matmul_step import multiplied
@@ -111,10 +111,11 @@ class Plan:
     algorithms: Names = ALGORITHMS  # that were on
     shapes: dict[int, Shape] = field(default_factory=dict)
     dtypes: dict[int, Any] = field(default_factory=dict)
-    hosts: dict[int, Op] = field(default_factory=dict)
+    hosts: dict[int, HostCall] = field(default_factory=dict)
     decisions: tuple[Decision, ...] | None = None  # ids are slots; None until `trace_events.py` is asked
     compiled: bool = False
     backend: Backend | None = None  # that compiled it
+    device: Any = None  # the backend whose own arrays it works on (devices.py); None: NumPy's
     used: int = 0  # grows with time; the plan of the smallest number is forgotten first
     runs: int = 0  # with nobody watching
     page: Page | None = None  # all its steps, written down (plan_source.py)
@@ -144,7 +145,7 @@ def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool, codegen: 
     peak = _free_early(steps, aliases, keep, order)
     shapes = {k: n.shape for n, k in slot.items()}
     dtypes = {k: n.dtype.storage for n, k in slot.items()}
-    hosts = {slot[n]: n.op for n in pending if n.op.kind == "hostcall"}
+    hosts = {slot[n]: n.op for n in pending if isinstance(n.op, HostCall)}
     tracked = any(n.tracked for n in order)
     plan = living[id(steps)] = Plan(steps, aliases, keep, peak, tracked, enabled, algorithms, shapes, dtypes, hosts)
     for step in steps:

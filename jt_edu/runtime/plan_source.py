@@ -33,6 +33,7 @@ from jt_edu.base.errors import JtError
 from jt_edu.ir.node import Shape
 from jt_edu.runtime import execute
 from jt_edu.runtime.conv_step import OWN, Own, shared_memory
+from jt_edu.runtime.devices import bring
 from jt_edu.runtime.plan import ROW, Plan, Step
 
 OWNED = 1 << 18  # bytes; smaller temporaries are made once: the same memory in each run is still in the cache
@@ -223,4 +224,20 @@ def _bytes(plan: Plan, slot: int) -> int:
     return math.prod(plan.shapes[slot]) * int(plan.dtypes[slot].itemsize)
 
 
-execute.written_down = partial(Script, owns=False)
+def script_of(plan: Plan, backend: Backend) -> Callable[[list[Any], Sequence[Any]], None]:
+    """All steps of a plan as one function, with memory of its own. On a device, its steps as they are."""
+    if plan.device is None:
+        return Script(plan, backend)
+
+    def run(arrays: list[Any], nodes: Sequence[Any]) -> None:
+        bring(plan.device, nodes, arrays)
+        execute.run_steps(plan, arrays, plan.device, list(nodes))
+
+    return run
+
+
+def _written_down(plan: Plan, backend: Backend) -> Script | None:
+    return Script(plan, backend, owns=False) if plan.device is None else None
+
+
+execute.written_down = _written_down

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.backends import Program
+from jt_edu.backends import Backend, Program
 from jt_edu.base.context import Context
 from jt_edu.base.trace import Decision, KernelRun, Line, Memory, Trace
 from jt_edu.fusion.fuse import Fuser
@@ -88,7 +88,7 @@ def algorithm_of(step: Step) -> tuple[str, str]:
 
 
 def announce_step(
-    step: Step, order: list[Node], context: Context, fresh: Program | None, elapsed: float,
+    step: Step, order: list[Node], context: Context, backend: Backend, fresh: Program | None, elapsed: float,
     arrays: list[Any], alive: int,
 ) -> int:  # fmt: skip
     """Tell the open traces what a step did; `alive` bytes are held by this run before and, as the answer, after it."""
@@ -97,7 +97,7 @@ def announce_step(
     record = KernelRun(
         step.name, step.source.text, lines,
         tuple(order[s].id for s in step.slots), tuple(order[s].id for s in step.outputs),
-        context.flags.backend, bool(fresh and fresh.compiled), fresh.seconds if fresh else 0.0, elapsed,
+        backend.name, bool(fresh and fresh.compiled), fresh.seconds if fresh else 0.0, elapsed,
         step.bytes, step.flops,
         calls_of(step, order[step.slots[0]]), str(program.path or "") if program else "",
         step.kind, tuple(order[s].id for s in step.inputs), step.written is not None, step.key, *algorithm_of(step),

@@ -86,7 +86,7 @@ def in_format(node: Node) -> Any:
     if not found.rank:
         return node.data
     order = found.order(len(node.shape))
-    return np.ascontiguousarray(node.data.transpose(order)).transpose(np.argsort(order))
+    return np.ascontiguousarray(np.asarray(node.data).transpose(order)).transpose(np.argsort(order))
 
 
 def lies_so(shape: Shape, strides: tuple[int, ...], order: tuple[int, ...]) -> bool:

@@ -26,6 +26,7 @@ from jt_edu.base.allocator import Allocator, PlainAllocator
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.plural import plural
 from jt_edu.ir.node import Node, callers_line, describe_line
+from jt_edu.runtime.devices import CPU, device_of
 from jt_edu.variable.var import Var, method
 
 
@@ -118,7 +119,8 @@ def storage(x: Var) -> Storage:
         >>> jt.ones(2, 3).storage().nbytes
         24
     """
-    x.sync()
+    if device_of(x.sync().node) != CPU:
+        raise ArgumentError("a Storage is memory of the CPU", f"x on {device_of(x.node)}", "x.cpu().storage()")
     return Storage(x.node.data if isinstance(x.node.data, np.ndarray) else np.asarray(x.node.data, x.dtype.storage))
 
 

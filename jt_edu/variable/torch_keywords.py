@@ -1,6 +1,6 @@
 """Torch keywords: the words of PyTorch and of the array API standard for a Var that is made.
 
-    zeros(3, device="cpu")           where everything is; there is no other place
+    zeros(3, device="cpu")           where everything is, unless a backend brings a device (runtime/devices.py)
     zeros(3, requires_grad=False)    the Var, and then `.requires_grad = False`
     zeros(3, dtype=None)             zeros(3), in the dtype that it has without being told
     zeros(shape=(2, 3))              zeros(2, 3), as zeros(size=(2, 3)); arguments of others have two names as well
@@ -17,9 +17,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jt_edu.base.dtypes import as_dtype
+from jt_edu.base.context import current
+from jt_edu.base.dtypes import ALIASES, DTYPES, as_dtype
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import lies_as_kernels_read, shared_source, short
+from jt_edu.runtime.devices import CPU, chosen, device_of, is_there, put
+from jt_edu.runtime.execute import run
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Made = TypeVar("Made")
@@ -144,10 +147,26 @@ def as_asked(function: str, var: Made, device: Any, requires_grad: bool | None) 
         >>> as_asked("zeros", zeros(2), "cpu", False).requires_grad
         False
     """
-    on_cpu(function, device)
+    name = place(function, device)
+    if name != CPU:  # a leaf there
+        run((var.node,), f"{function}(device={name!r})")  # type: ignore[attr-defined]  # a Var, which stands upstairs
+        var.node = put(var.node.data, name, var.node)  # type: ignore[attr-defined]
     if requires_grad is not None:
-        var.requires_grad = requires_grad  # type: ignore[attr-defined]  # a Var, which stands upstairs
+        var.requires_grad = requires_grad  # type: ignore[attr-defined]
     return var
+
+
+def beside(like: Any, var: Made) -> Made:
+    """A new Var on the device of one that it is like. Where all is computed on one, and in a captured step, it is.
+
+    Example:
+        >>> beside(ones(2), zeros(2)).device
+        'cpu'
+    """
+    name = device_of(like.node)
+    if name == CPU or current().capture is not None or chosen(current()) is not None:
+        return var
+    return as_asked("like", var, name, None)
 
 
 def as_it_is(data: Any, dtype: Any, copy: bool | None) -> Any:
@@ -171,8 +190,32 @@ def as_it_is(data: Any, dtype: Any, copy: bool | None) -> Any:
     return None
 
 
+def place(function: str, device: Any) -> str:
+    """The name of a device that there is: "cpu", if none is named, or that of a backend with arrays of its own.
+
+    Example:
+        >>> place("zeros", None), place("zeros", "cpu:0")
+        ('cpu', 'cpu')
+    """
+    name = CPU if device is None else str(device).partition(":")[0]
+    if not is_there(name):
+        on_cpu(function, device)
+    return name
+
+
+def is_device(word: Any) -> bool:
+    """Whether a word is the name of a device, and not that of a dtype.
+
+    Example:
+        >>> is_device("cpu"), is_device("float32"), is_device("cuda:0")
+        (True, False, True)
+    """
+    name = word.partition(":")[0] if isinstance(word, str) else ""
+    return name in DEVICES or (bool(name) and name not in DTYPES and name not in ALIASES and is_there(name))
+
+
 def on_cpu(function: str, device: Any) -> None:
-    """Everything lies in main memory: the device "cpu", or none named.
+    """What works in main memory alone: the device "cpu", or none named.
 
     Example:
         >>> on_cpu("Linear", "cpu")

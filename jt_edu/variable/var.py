@@ -24,6 +24,7 @@ from jt_edu.ir import builders
 from jt_edu.ir import scalar_ops as f
 from jt_edu.ir.meta_ops import CONSTANT, SOURCE, Elementwise
 from jt_edu.ir.node import Node
+from jt_edu.runtime.devices import device_of, owned
 from jt_edu.runtime.execute import run
 from jt_edu.variable.autograd import LEAF
 from jt_edu.variable.memory_format import FORMATS, in_format, inherit
@@ -137,9 +138,9 @@ class Var(Arithmetic):
         data = in_format(node) if FORMATS.data else node.data  # type: ignore[attr-defined]  # as in _of
         if node.op is CONSTANT or copy or node.dtype is bfloat16:
             half = node.dtype is bfloat16
-            data = from_bfloat16(data) if half and node.op is not CONSTANT else data
+            data = from_bfloat16(np.asarray(data)) if half and node.op is not CONSTANT else data
             data = np.array(data, np.float32 if half else node.dtype.storage, copy=copy or None)
-        found: np.ndarray[Any, Any] = data.view(np.ndarray)  # also of a matrix that shares its memory
+        found: np.ndarray[Any, Any] = np.asarray(data).view(np.ndarray)  # of a matrix or a device, too
         found.flags.writeable = bool(copy)
         return found
 
@@ -204,7 +205,7 @@ class Var(Arithmetic):
         return (_restore, (np.array(self.numpy()), str(self.dtype), self._node.tracked, self.name))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Var:
-        twin = Var._of(Node(SOURCE, (), self.shape, self.dtype, np.array(self.sync()._node.data)))
+        twin = Var._of(Node(SOURCE, (), self.shape, self.dtype, owned(self.sync()._node)))
         twin._node.tracked, twin._node.owner, twin.name = self._node.tracked, weakref.ref(twin), self.name
         memo[id(self)] = twin
         return twin
@@ -368,7 +369,7 @@ def array(
         data: a number, lists of numbers, an array, or a Var.
         dtype: of the Var; without it, that of `data`.
         copy: False shares the memory of a NumPy array, as `from_numpy`, or raises; None copies where it cannot share.
-        device: "cpu", where everything is.
+        device: "cpu", where everything is, or that of a backend with arrays of its own; without it, that of a Var.
         requires_grad: False keeps it out of gradients, in which every Var of floats takes part.
 
     Example:
@@ -380,7 +381,7 @@ def array(
         found = Var._of(found)
     elif found is None or requires_grad is not None:
         if isinstance(data, Var):
-            data, dtype = data.numpy(), data.dtype if dtype is None else dtype
+            data, dtype, device = data.numpy(), dtype or data.dtype, device or device_of(data.node)
         found = Var(data, dtype)
     return found if device is requires_grad is None else as_asked("array", found, device, requires_grad)
 

@@ -18,7 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("ops", "autograd", "linalg", "fft", "sparse"),  # 5 operators
     ("capture", "draw", "introspect"),  # 6 steps that are run again; looking
     ("nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 7 learning
-    ("config", "lens", "benchmark", "launch"),  # 8 looking at all of it
+    ("config", "lens", "benchmark", "launch", "library"),  # 8 looking at all of it
     (
         "models",
         "zoo",
@@ -46,6 +46,7 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.text_to_llvm", "backends.llvm_array", "backends.llvm_number",  # numba makes the same, in more time
     "backends.llvm_library",
     "runtime.trace_events", "runtime.array_summary",  # what those hear who watch
+    "runtime.devices",  # nothing moves until somebody brings a device (decision 096)
     "backends.learner_bodies",  # what only kernels call whose body a learner wrote
     "base.hints", "base.migration", "base.did_you_mean",  # the last part of an error: no answer depends on it
     "variable.gradient_errors",  # the same

@@ -26,7 +26,7 @@ def test_rooms_of_jittor_are_imported(name):
 def test_use_cuda_is_0_and_1_says_why_not():
     with jt.flag_scope(use_cuda=0):
         assert jt.flags.use_cuda == 0
-    with pytest.raises(jt.BackendError, match="computes on the CPU; found 1"):
+    with pytest.raises(jt.BackendError, match="on a GPU; found no driver"):
         jt.flags.use_cuda = 1
     assert jt.flags.use_cuda == 0 == jt.has_cuda
 

@@ -172,7 +172,7 @@ class Pickler:
     def key(self, value: Any, array: Array) -> int:
         """Which storage holds the numbers of an array."""
         data = value._node.data if isinstance(value, Var) else array
-        if not isinstance(data, np.ndarray):  # a constant has no memory
+        if not isinstance(data, np.ndarray):  # a constant has no memory, and a device has its own
             data = array
         place: tuple[Any, ...] = (data.__array_interface__["data"][0], data.shape, data.strides, data.dtype.str)
         place = place if data.size else (len(self.storages),)

@@ -1,7 +1,9 @@
-"""Version: which one is this, and what are kernels of a GPU compiled with? The names are those of `torch.version`.
+"""Version: which one is this, and what are kernels of a GPU compiled with?
 
-jt.version.cuda     such as "13.5", where numba-cuda is installed, which compiles for cards of NVIDIA; else None
-jt.version.hip      None: for cards of AMD there is the text of a kernel, and no more (decision 098)
+    jt.version.cuda     such as "13.5", where numba-cuda is installed, which compiles for cards of NVIDIA; else None
+    jt.version.hip      None: for cards of AMD there is the text of a kernel, and no more (decision 099)
+
+The names are those of `torch.version`.
 """
 
 from __future__ import annotations

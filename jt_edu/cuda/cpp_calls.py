@@ -61,6 +61,7 @@ class Calls(Expressions):
         super().__init__()
         self.library = library
         self.outside: dict[str, Any] = {}  # the names of its module
+        self.numbers: dict[str, Any] = {}  # of variables that are always the same number
 
     def helper(self, name: str) -> str:
         """A function that C++ lacks; it will be written above the kernel."""
@@ -97,9 +98,7 @@ class Calls(Expressions):
     def of_threads(self, node: ast.Call, word: str, given: Sequence[Spelled]) -> Spelled | None:
         """What a thread asks others, or the bits of a number."""
         if word in self.library.language.warp and given:
-            mask = given[0].number
-            if mask is None or (int(mask) & ALL) != ALL:
-                raise self.wrong(node, f"cuda.{word} is for all 32 lanes", "0xffffffff as the mask")
+            self.all_lanes(node, word)
             text = self.library.warp(word).format(*(x.text for x in given[1:]))
             if "shfl" in word:
                 x = given[1]
@@ -112,6 +111,16 @@ class Calls(Expressions):
             name, dtype = BITS[word]
             return Spelled(f"{name}({self.cast(given[0], dtype).text})", LONG, INT, ATOM, word != "brev")
         return self.math("fma", given) if word == "fma" and len(given) == 3 else None
+
+    def all_lanes(self, node: ast.Call, word: str) -> None:
+        """Refuse a mask that leaves lanes out, or that is not known now."""
+        if not node.args:
+            return
+        mask = self.spell(node.args[0]).number
+        if mask is None:
+            mask = self.numbers.get(ast.unparse(node.args[0]))
+        if mask is None or (int(mask) & ALL) != ALL:
+            raise self.wrong(node, f"cuda.{word} is for all 32 lanes", "0xffffffff as the mask")
 
     def function(self, value: Any, name: str, given: Sequence[Spelled]) -> Spelled | None:
         """A function of Python, math, NumPy or mathlib; None for any other one."""

@@ -190,8 +190,7 @@ class Function(Calls):
         if word in FENCES:
             return FENCES[word]
         if word == "syncwarp":
-            if node.args and (self.spell(node.args[0]).number or 0) & 0xFFFFFFFF != 0xFFFFFFFF:
-                raise self.wrong(node, "cuda.syncwarp is for all 32 lanes", "cuda.syncwarp()")
+            self.all_lanes(node, word)
             return self.library.warp(word)
         if isinstance(value, Kernel) and value.device:
             return self.device(node, value)[1]
@@ -269,6 +268,7 @@ class Function(Calls):
             raise self.wrong(node, f"{name} is an array, and stays one", "another name")
         found = one_type(self.types.get(name), value.type)
         self.types[name] = found or value.type
+        self.numbers[name] = value.number if self.numbers.get(name, value.number) == value.number else None
         self.naturals[name] = self.naturals.get(name, True) and value.natural
 
     def put(self, node: ast.stmt, target: ast.expr, value: Spelled) -> None:

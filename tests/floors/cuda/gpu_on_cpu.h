@@ -80,6 +80,8 @@ static unsigned long long __ballot(bool vote)
     return votes;
 }
 static unsigned __ballot_sync(unsigned, bool vote) { return (unsigned)(__ballot(vote) >> (lane & 32)); }
+static int __any_sync(unsigned, bool vote) { return __ballot_sync(0, vote) != 0; }
+static int __all_sync(unsigned, bool vote) { return __ballot_sync(0, !vote) == 0; }
 
 static void __builtin_amdgcn_fence(int, const char*) {}
 static void __builtin_amdgcn_wave_barrier() { wave->wait.arrive_and_wait(); }

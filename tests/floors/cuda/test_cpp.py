@@ -70,6 +70,33 @@ def test_kernels_of_a_learner_compute_the_same_in_cpp(language, wave, tmp_path):
         np.testing.assert_allclose(given[-1], case.result, rtol=1e-5, err_msg=f"{case.name}\n{texts[key]}")
 
 
+LANES = """
+@cuda.jit
+def kernel(x, out):
+    t, all = cuda.threadIdx.x, 0xFFFFFFFF
+    out[t, 0] = cuda.shfl_down_sync(all, x[t], 5)
+    out[t, 1] = cuda.shfl_up_sync(all, x[t], 5)
+    out[t, 2] = cuda.shfl_sync(all, x[t], 3)
+    out[t, 3] = cuda.shfl_xor_sync(all, x[t], 7)
+    out[t, 4] = cuda.popc(cuda.ballot_sync(all, x[t] < 40))
+    out[t, 5] = cuda.any_sync(all, x[t] == 40)
+    out[t, 6] = cuda.all_sync(all, x[t] < 40)
+    out[t, 7] = cuda.laneid + cuda.warpsize
+"""
+
+
+@needs_gxx
+@pytest.mark.parametrize(("language", "wave"), WAVES)
+def test_a_warp_of_32_stays_one_where_64_lanes_go_together(language, wave, tmp_path):
+    kernel, x, wanted, found = made(LANES, "lanes"), np.arange(64), np.zeros((64, 8), int), np.zeros((64, 8), int)
+    assert cuda.simulate(kernel, 1, 64, x, wanted).findings == []
+
+    text = cuda.source(kernel, x, found, language=language)
+    compiled({"lanes": text}, tmp_path, wave)("lanes", kernel)[1, 64](x, found)
+
+    np.testing.assert_array_equal(found, wanted, err_msg=text)
+
+
 @contextlib.contextmanager
 def on(backend):
     register(backend)

@@ -25,6 +25,7 @@
 # %%
 import numpy as np
 
+import jt_edu as jt
 import jt_widgets as see
 from jt_edu import cuda
 from jt_exercises import predict
@@ -206,8 +207,9 @@ print("In HIP these lines are others:")
 print("\n".join(line for line in texts["hip"].splitlines() if line not in texts["cuda"]))
 
 # %% [markdown]
-# **Look.** Thread 0 takes numbers 0, 64, 128 of a row, thread 1 takes 1, 65, 129: so neighbors read neighbors, as in
-# section 3. No barrier stands between the second loop and the third, since each thread reads what it wrote itself.
+# **Look.** Thread 0 takes number 0 of a row, thread 1 takes number 1, and so on (of a longer row each takes more, a
+# block apart): so neighbors read neighbors, as in section 3. No barrier stands before the third loop: each thread reads
+# what it wrote itself.
 # The shuffle says 32 in HIP: of 64 threads that go together, each half puts its own numbers together. Without it the
 # kernel would compute something else on another card, and no compiler would say so.
 #

@@ -202,9 +202,10 @@ class Module(Stateful):
             ArgumentError: a device that is not there, or no memory format.
             DtypeError: no float dtype.
         """
-        for wish in [w for w in (*wanted, dtype, device) if w is not None]:
-            if wish is device or is_device(wish):
-                name = place("to", wish)
+        wishes = [w for w in (*wanted, dtype, device) if w is not None]
+        places = {id(w): place("to", w) for w in wishes if w is device or is_device(w)}  # before anything is changed
+        for wish in wishes:
+            if name := places.get(id(wish)):
                 for var in [*own(self).parameters(), *own(self).buffers()]:
                     if device_of(var.node) != name:
                         var.node = put(var.sync().node.data, name, var.node)

@@ -67,6 +67,11 @@ def generated(text: Source, language: str = "cuda") -> str:
     if "@cuda.jit" not in text.text:
         way = 'jt.flags.backend = "cudasim", whose loops are kernels of a GPU'
         raise ArgumentError("C++ is written for kernels of a GPU", text.text.split("\n", 1)[0], way)
+    return _written(launched(text), language)
+
+
+def launched(text: Source) -> list[tuple[Kernel, tuple[Any, ...]]]:
+    """The kernels that a generated text launches, and with what: arrays of its dtypes, with one number in them."""
     made: list[tuple[Kernel, tuple[Any, ...]]] = []
     space: dict[str, Any] = {}
     exec(compile(text.text, remember(text.text, f"<kernels {text.key[:10]}>"), "exec"), space)  # noqa: S102 - ours
@@ -74,7 +79,7 @@ def generated(text: Source, language: str = "cuda") -> str:
         if isinstance(value, Kernel) and not value.device:
             space[name] = _Listener(value, made)
     space["kernel"](0, 1, *(_example(p.dtype, p.rank) for p in text.parameters))
-    return _written(made, language)
+    return made
 
 
 def _found(run: KernelRun) -> Source:

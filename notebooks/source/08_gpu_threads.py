@@ -25,6 +25,7 @@
 # %%
 import numpy as np
 
+import jt_edu as jt
 import jt_widgets as see
 from jt_edu import cuda
 from jt_exercises import predict
@@ -182,37 +183,35 @@ see.gpu_grid(kernel(BROKEN["smoothed"]), 1, 32, sixty_four[:32], np.zeros(32, np
 
 # %% exercise 08.6
 # %% [markdown]
-# ## 12. The same kernel in C++
+# ## 12. Graphs become such kernels, and kernels become C++
+#
+# What you have written by hand, jt_edu writes for every graph. With the backend "cudasim" the loops of a graph become
+# kernels, and the interpreter runs them. The cell shows the kernel of a softmax. A block works on a row. Its threads
+# share the loops, and `block_maximum` and `block_add` put together what they have found, with shuffles and with shared
+# memory.
 #
 # Most kernels in the world are written in C++: as CUDA for cards of NVIDIA, and as HIP for cards of AMD.
-# `cuda.source(kernel, ...)`, with arguments such as a launch takes, writes yours in either. An array is a place in
-# memory there, so the text has to say where element i, j is. (No card of AMD has run such a text. It was compiled.)
-#
-# In the kernel below 32 threads add their numbers without shared memory: with `shfl_xor_sync` each thread takes what
-# another one of its warp holds. **Predict**: which line is not the same in HIP? On many cards of AMD 64 threads go
-# together, not 32.
+# `cuda.source(kernel)` writes one in either. (No card of AMD has run such a text. It was compiled.) **Predict**: which
+# lines are not the same in HIP? On many cards of AMD 64 threads go together, not 32.
 
 
 # %%
-@cuda.jit
-def sum_of_warp(x, out):
-    v = x[cuda.grid(1)]
-    for apart in (16, 8, 4, 2, 1):
-        v += cuda.shfl_xor_sync(0xFFFFFFFF, v, apart)
-    out[cuda.grid(1)] = v
+rows = jt.array(np.random.default_rng(0).random((4, 64)).astype("float32"))
+with jt.flag_scope(backend="cudasim"), jt.trace() as trace:
+    jt.nn.softmax(rows, 1).sync()
+(softmax,) = trace.kernels
+print(softmax.source)
 
-
-thirty_two, sums = sixty_four[:32], np.zeros(32, np.float32)
-sum_of_warp[1, 32](thirty_two, sums)
-print("right:", sums[0] == thirty_two.sum())
-texts = {name: cuda.source(sum_of_warp, thirty_two, sums, language=name) for name in ("cuda", "hip")}
-print(texts["cuda"])
+texts = {name: cuda.source(softmax, language=name) for name in ("cuda", "hip")}
 print("In HIP these lines are others:")
 print("\n".join(line for line in texts["hip"].splitlines() if line not in texts["cuda"]))
 
 # %% [markdown]
-# **Look.** The shuffle says 32 in HIP: of 64 threads that go together, each half adds up its own numbers. Without it
-# the kernel would compute something else on another card, and no compiler would say so.
+# **Look.** Thread 0 takes number 0 of a row, thread 1 takes number 1, and so on (of a longer row each takes more, a
+# block apart): so neighbors read neighbors, as in section 3. No barrier stands before the third loop: each thread reads
+# what it wrote itself.
+# The shuffle says 32 in HIP: of 64 threads that go together, each half puts its own numbers together. Without it the
+# kernel would compute something else on another card, and no compiler would say so.
 #
 # ## 13. What a real card makes of it
 #

@@ -76,17 +76,25 @@ def kernel(lo, hi, x, y, out):
 """
 
 
-def _by_x(out: Var, d: Var, x: Var, y: Var) -> Var:
-    """Each row is drawn towards or away from all others; not from one that is in the same place, as in PyTorch."""
-    pull = (d / out.where_not(out == 0, 1)).where_not(out == 0, 0)
-    if max(out.shape[-2:]) <= FEW:
+def _pull(out: Var, d: Var) -> Var:
+    """How much each pair draws: not at all from one that is in the same place, as in PyTorch."""
+    return (d / out.where_not(out == 0, 1)).where_not(out == 0, 0)
+
+
+def _drawn(pull: Var, x: Var, y: Var) -> Var:
+    """The gradient of each row of x: towards or away from all rows of y."""
+    if max(pull.shape[-2:]) <= FEW:
         return sum(pull.unsqueeze(-1) * (x.unsqueeze(-2) - y.unsqueeze(-3)), -2)
     middle = mean(y, -2, True).detach()  # it makes no difference, but numbers around 0 lose fewer digits
     return (x - middle) * sum(pull, -1, True) - pull @ (y - middle)
 
 
+def _by_x(out: Var, d: Var, x: Var, y: Var) -> Var:
+    return _drawn(_pull(out, d), x, y)
+
+
 def _by_y(out: Var, d: Var, x: Var, y: Var) -> Var:
-    return _by_x(out.transpose(-1, -2), d.transpose(-1, -2), y, x)
+    return _drawn(_pull(out, d).transpose(-1, -2), y, x)
 
 
 APART = {

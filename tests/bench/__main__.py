@@ -40,7 +40,7 @@ SUITES = {  # what it measures, and about how long that takes on one core that h
     "shapes": "images of powers of two and beside, distances, attention, with gradients: 10 minutes",
     "zoo": "ten networks of jt.zoo forward, steps of two transformers, memory of autocast: 10 minutes",
     "threads": "two threads over one, forward; wants two cores and no other program: 1 minute",
-    "tuning": "the tuner's choice beside the best candidate, on 30 convolutions: 5 minutes",
+    "tuning": "the tuner's choice beside the best candidate, on 38 convolutions: 6 minutes",
     "click": "what a click in a view costs, in a browser: 5 minutes",
     "ranks": "all-reduce beside mpi4py and gloo, in processes of their own: 10 minutes",
 }

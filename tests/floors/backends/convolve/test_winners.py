@@ -15,6 +15,8 @@ WINNERS = """
     winograd4 panels shifted depthwise
     winograd4 winograd4 pointwise/panels depthwise
     winograd4 winograd4 panels depthwise/lanewise
+    panels panels panels pointwise/panels
+    pointwise panels winograd4 shifted/panels
 """.split()
 
 

@@ -115,8 +115,7 @@ from jt_edu.variable.memory_format import *
 from jt_edu.variable.random import *
 from jt_edu.variable.storage import Storage, TracingAllocator
 from jt_edu.variable.var import Var, array
-
-__version__ = "0.1.0"
+from jt_edu.version import __version__ as __version__
 
 __all__ = [
     "MemoryStats", "Module", "Storage", "TracingAllocator", "Var", "affine_grid", "array", "as_strided", "at_replay",

@@ -21,6 +21,7 @@ from jt_edu.base.errors import ArgumentError, UnknownNameError
 from jt_edu.ir.node import Node
 from jt_edu.lens.jittor_reports import log_capture_scope, profile_scope
 from jt_edu.nn.module import Module, peeked
+from jt_edu.runtime.devices import CUDA, is_there
 from jt_edu.variable.var import Var
 
 __all__ = [
@@ -39,11 +40,14 @@ LOG = SimpleNamespace(i=_log.info, v=_log.debug, vv=_log.debug, vvv=_log.debug, 
 clean, load_pth, save_pth = jt.gc, jt.load, jt.save  # the suffix of a file says what it holds
 
 # jt.compiler and jt.compile_extern are this module, too: which hardware and libraries there are.
-has_cuda = has_rocm = has_acl = has_corex = is_debug = 0
+has_cuda: int  # asked anew each time: a backend may bring a device "cuda"
+has_rocm = has_acl = has_corex = is_debug = 0
 cublas_ops = cudnn_ops = cub_ops = cutt_ops = cusparse_ops = mkl_ops = nccl_ops = None
 
 
 def __getattr__(name: str) -> Any:
+    if name == "has_cuda":
+        return int(is_there(CUDA))
     if name in ("mpi", "has_mpi", "inside_mpi"):
         return jt.mpi if name == "mpi" else jt.in_mpi
     if name.startswith("__"):

@@ -44,7 +44,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "lu"): _LU,
     ("jt", "ger"): "jt.outer",
     ("jt", "range"): "jt.arange, whose end is left out",
-    ("jt", "version"): "jt.__version__",
     ("jt", "vision"): "jt.data.transform and jt.models",
     ("jt", "profiler"): "with jt.trace() as t:, or with jt.profile_scope() as report:",
     ("jt", "number_of_live_vars"): "jt.memory_stats()",

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door
 from jt_edu.cuda.compiler import compile_kernel as compile
+from jt_edu.cuda.cpp import source
 from jt_edu.cuda.device import (
     current_device,
     device_count,
@@ -19,7 +20,7 @@ from jt_edu.cuda.kernel_names import HERE as _HERE
 from jt_edu.cuda.launch import jit, simulate
 
 __all__ = ["compile", "current_device", "device_array", "device_count", "get_device_capability", "get_device_name",
-           "is_available", "jit", "memory_stats", "set_device", "simulate", "synchronize", "to_device",
+           "is_available", "jit", "memory_stats", "set_device", "simulate", "source", "synchronize", "to_device",
            *_HERE]  # fmt: skip
 __all__.sort()
 globals().update(_HERE)

@@ -87,7 +87,7 @@ def translate(function: Callable[..., Any], device: Callable[[Any], Callable[...
         found = f"{function!r}, whose text is not to be found"
         raise KernelError("the interpreter reads the text of a kernel", found, "a def in a file or a cell") from error
     tree, body = parsed(lines, first)
-    given = {**function.__globals__, **_closure(function)}
+    given = {**function.__globals__, **closure(function)}
     names: dict[str, Any] = {}
     targets = dict(_targets(body))
     try:
@@ -145,7 +145,8 @@ def _places(code: CodeType, lines: list[str], first: int, targets: Mapping[tuple
         yield known.setdefault(at, Place(code.co_name, *at, text.strip(), target))
 
 
-def _closure(function: Any) -> dict[str, Any]:
+def closure(function: Any) -> dict[str, Any]:
+    """The values of the names that a function has from the one around it."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     return {name: cell.cell_contents for name, cell in cells if cell != CellType()}
 

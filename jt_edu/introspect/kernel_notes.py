@@ -33,6 +33,12 @@ LOOPS = 6.6e-11  # of generated loops
 READ = 4e-11  # seconds for a byte that is read
 COPY = 6e-10  # for a number that BLAS copies into its own order
 CALL = 3e-7  # for BLAS to begin
+GPU = re.compile(r"@cuda.jit\ndef ([a-z]+)\d*\(")
+WAYS = {  # what the kernels of a GPU are called: cuda/schedule.py
+    "each": "a thread for each element", "rows": "a block of threads for each row", "once": "one thread",
+    "parts": "a block of threads for each part of a sum", "whole": "one for the sums of those",
+    "tiles": "a block of threads for each tile of a product", "scatter": "a thread for each element, with atomics",
+}  # fmt: skip
 LOOP = re.compile(r"( *)for (\w+) in range\((.+)\):")
 BLOCK = re.compile(r" {4}(for \w+ in range\()b\d+, minimum\(b\d+ \+ \d+, (\w+)\)")  # of a sum in blocks
 
@@ -41,6 +47,8 @@ def loops_in_words(step: Step) -> str:
     """The loops of a kernel, as its source has them: "each i0 of 64: (each i1 of 9, then each i2 of 9)"."""
     if step.kind == "code":
         return f"written by hand, {step.span} independent part{'s' if step.span != 1 else ''}"
+    if found := GPU.findall(step.source.text):
+        return ", then ".join(WAYS[kind] for kind in found)
     if step.own is not None:
         return f"a convolution by {step.own.algorithm.name}, {step.span} part{'s' if step.span != 1 else ''}"
     lengths = {p.name: str(a) for p, a in zip(step.source.parameters, step.arguments, strict=False)}
@@ -99,7 +107,7 @@ def estimates(p: Product) -> dict[str, float]:
 
 def why_loops(step: Step, order: Sequence[Node], plan: Plan) -> str:
     """Why generated loops compute a convolution or a product of matrices, in a sentence; "" for any other kernel."""
-    if step.kind != "loops":
+    if step.kind != "loops" or not plan.algorithms:  # a GPU has only loops, and tiles are made of them
         return ""
     sums = [order[s] for s in step.slots if _sums_products(order[s])]
     return next((why for why in (_why(n, plan) for n in sums) if why), "")
@@ -120,7 +128,11 @@ def _why(node: Node, plan: Plan) -> str:
     if convolution(twin) is not None:
         if dtype not in ("float32", "float64"):
             return f"the algorithms for convolutions take float32 and float64, this is {dtype}"
-        return _wanted("a convolution", plan.fused) if plan.algorithms else "jt.backends.conv.enabled is False"
+        return (
+            _wanted("a convolution", plan.fused)
+            if "convolution" in plan.algorithms
+            else "jt.backends.conv.enabled is False"
+        )
     number = next((i for i in (_behind(i) for i in node.inputs[0].inputs) if i.op is CONSTANT), None)
     if number is not None and _slides(node):
         return f"one factor is the number {number.data} everywhere; the algorithms for convolutions multiply two arrays"

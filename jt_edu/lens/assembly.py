@@ -25,6 +25,7 @@ from numba import cuda
 from jt_edu.backends import define, numba_cpu, numba_pipeline
 from jt_edu.base.errors import KernelError
 from jt_edu.codegen.emit_python import Source
+from jt_edu.lens.gpu_assembly import listings
 
 X86 = re.compile(r"%([xyz])mm(\d+)")
 ARM = re.compile(r"\bv\d+\.(\d+)([bhsd])\b|\b[qz]\d+\b")
@@ -83,6 +84,9 @@ def assembly(source: Source) -> Assembly:
     Raises:
         KernelError: it does not compile, or numba is switched off.
     """
+    if "@cuda.jit" in source.text:
+        cpp, ptx, why = listings(source)
+        return Assembly("a GPU", f"; a kernel of a GPU has PTX; for nvcc one would write\n\n{cpp}", "", (), ptx, why)
     made = _compiled(source)
     signature = made.signatures[0]
     name = made.overloads[signature].fndesc.llvm_func_name

@@ -37,6 +37,18 @@ from jt_edu.variable.torch_keywords import is_device, place
 from jt_edu.variable.var import Var, array
 
 
+class _Cuda:
+    """`net.cuda()` has all of a module on the device "cuda". Where there is none, it has no such name.
+
+    A learner's own attribute of that name stands before it.
+    """
+
+    def __get__(self, module: Module | None, kind: type) -> Callable[[], Module]:
+        if module is None or not is_there(CUDA):
+            raise unknown("a module", CUDA, {"net": ()})
+        return partial(own(module).to, CUDA)
+
+
 class Module(Stateful):
     """A part of a network: its parameters are attributes, `execute` (or `forward`) says what it computes.
 
@@ -190,9 +202,10 @@ class Module(Stateful):
             ArgumentError: a device that is not there, or no memory format.
             DtypeError: no float dtype.
         """
-        for wish in [w for w in (*wanted, dtype, device) if w is not None]:
-            if wish is device or is_device(wish):
-                name = place("to", wish)
+        wishes = [w for w in (*wanted, dtype, device) if w is not None]
+        places = {id(w): place("to", w) for w in wishes if w is device or is_device(w)}  # before anything is changed
+        for wish in wishes:
+            if name := places.get(id(wish)):
                 for var in [*own(self).parameters(), *own(self).buffers()]:
                     if device_of(var.node) != name:
                         var.node = put(var.sync().node.data, name, var.node)
@@ -208,12 +221,7 @@ class Module(Stateful):
         """All parameters and buffers in main memory."""
         return own(self).to(CPU)
 
-    @property
-    def cuda(self) -> Callable[[], Module]:
-        """`net.cuda()` has all of them on the device "cuda". Where there is none, a module has no such name."""
-        if not is_there(CUDA):
-            raise unknown("a module", CUDA, {"net": ()})
-        return partial(own(self).to, CUDA)
+    cuda = _Cuda()
 
     float32 = float
     float16 = half

@@ -115,7 +115,7 @@ def to_device(x: Any, device: Any, *, stream: Any = None) -> Var:
     """
     name = place("to_device", device)
     if stream is not None:
-        raise ArgumentError("devices have no streams here", f"stream={short(stream)}", "stream=None")
+        raise ArgumentError("devices here have no streams", f"stream={short(stream)}", "stream=None")
     return to(x, device=name)
 
 

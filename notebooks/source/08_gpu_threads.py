@@ -25,6 +25,7 @@
 # %%
 import numpy as np
 
+import jt_edu as jt
 import jt_widgets as see
 from jt_edu import cuda
 from jt_exercises import predict
@@ -182,7 +183,37 @@ see.gpu_grid(kernel(BROKEN["smoothed"]), 1, 32, sixty_four[:32], np.zeros(32, np
 
 # %% exercise 08.6
 # %% [markdown]
-# ## 12. What a real card makes of it
+# ## 12. Graphs become such kernels, and kernels become C++
+#
+# What you have written by hand, jt_edu writes for every graph. With the backend "cudasim" the loops of a graph become
+# kernels, and the interpreter runs them. The cell shows the kernel of a softmax. A block works on a row. Its threads
+# share the loops, and `block_maximum` and `block_add` put together what they have found, with shuffles and with shared
+# memory.
+#
+# Most kernels in the world are written in C++: as CUDA for cards of NVIDIA, and as HIP for cards of AMD.
+# `cuda.source(kernel)` writes one in either. (No card of AMD has run such a text. It was compiled.) **Predict**: which
+# lines are not the same in HIP? On many cards of AMD 64 threads go together, not 32.
+
+
+# %%
+rows = jt.array(np.random.default_rng(0).random((4, 64)).astype("float32"))
+with jt.flag_scope(backend="cudasim"), jt.trace() as trace:
+    jt.nn.softmax(rows, 1).sync()
+(softmax,) = trace.kernels
+print(softmax.source)
+
+texts = {name: cuda.source(softmax, language=name) for name in ("cuda", "hip")}
+print("In HIP these lines are others:")
+print("\n".join(line for line in texts["hip"].splitlines() if line not in texts["cuda"]))
+
+# %% [markdown]
+# **Look.** Thread 0 takes number 0 of a row, thread 1 takes number 1, and so on (of a longer row each takes more, a
+# block apart): so neighbors read neighbors, as in section 3. No barrier stands before the third loop: each thread reads
+# what it wrote itself.
+# The shuffle says 32 in HIP: of 64 threads that go together, each half puts its own numbers together. Without it the
+# kernel would compute something else on another card, and no compiler would say so.
+#
+# ## 13. What a real card makes of it
 #
 # These figures were measured on an NVIDIA H200, with kernels that numba compiled. It copies an array at 4.26 terabytes
 # a second. A float32 product of 4096 by 4096 runs at 51 teraflops with its library cuBLAS.

@@ -37,13 +37,14 @@ SUITES = {  # what it measures, and about how long that takes on one core that h
     "jax": "steps and first steps of four small networks beside JAX, where that is installed: 10 minutes",
     "jittor": "nearest neighbours, the first answer of a ResNet-18, the memory of a ResNet-50: 5 minutes",
     "science": "Fourier transforms, linear algebra, derivatives, beside PyTorch and NumPy: 3 minutes",
+    "shapes": "images of powers of two and beside, distances, attention, with gradients: 10 minutes",
     "zoo": "ten networks of jt.zoo forward, steps of two transformers, memory of autocast: 10 minutes",
     "threads": "two threads over one, forward; wants two cores and no other program: 1 minute",
-    "tuning": "the tuner's choice beside the best candidate, on 30 convolutions: 5 minutes",
+    "tuning": "the tuner's choice beside the best candidate, on 38 convolutions: 6 minutes",
     "click": "what a click in a view costs, in a browser: 5 minutes",
     "ranks": "all-reduce beside mpi4py and gloo, in processes of their own: 10 minutes",
 }
-PEERS = ("core", "ops", "conv", "backbones", "train", "start", "jittor", "science", "zoo")  # PyTorch, in this process
+PEERS = ("core", "ops", "conv", "backbones", "train", "start", "jittor", "science", "shapes", "zoo")  # PyTorch, here
 MODULES = {"tuning": "choices", "jax": "beside_jax"}  # where the module has another name than its suite
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FEW = 3  # rounds of a quick run

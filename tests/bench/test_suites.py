@@ -395,3 +395,16 @@ def test_all_runs_every_suite_that_has_a_peer(monkeypatch):
     assert main.main(["all", "--quick"]) == 0
     assert ran == [[suite, "--quick"] for suite in (*main.PEERS, "jax")]
     assert {"conv", "backbones", "train", "start"} <= set(main.PEERS)
+
+
+# ----------------------------------------------------------------------------------------------------------- shapes
+
+
+def test_shapes_are_measured_forward_and_with_gradients_and_both_sides_compute_the_same(torch):
+    shapes = importlib.import_module("tests.bench.shapes")
+    rows = [row for row in shapes.ROWS if row.size and shapes.QUICK(row) and "128²" not in row.name]
+
+    errors = {row.name: compare(row.build(*row.size))[0] for row in rows}
+
+    assert {name.split(", ")[-1] for name in errors} == {"forward", "with gradients"}
+    assert max(errors.values()) <= 1e-5, errors

@@ -1,6 +1,6 @@
 """Tuning: how far is the tuner's choice, and the cost model's, from the best candidate?
 
-    python -m tests.bench.tuning          30 shapes, on one thread
+    python -m tests.bench.tuning          38 shapes, on one thread
 
 For each shape the tuner measures as a learner's program would have it measure. Then all candidates run again, for
 longer, and those times decide what the choices were worth: 1.00 is the best candidate itself.
@@ -44,6 +44,9 @@ SHAPES = [
     layer(4, 256, 56, 64, 1, kind="by_image"), layer(4, 144, 28, 144, 3, 1, 144, kind="by_image"),
     layer(4, 64, 56, 64, 3, kind="by_weights"), layer(4, 256, 14, 256, 3, kind="by_weights"),
     layer(4, 256, 56, 64, 1, kind="by_weights"), layer(4, 144, 28, 144, 3, 1, 144, kind="by_weights"),
+    layer(1, 1024, 32, 1024, 1), layer(1, 1024, 33, 1024, 1), layer(8, 512, 32, 128, 1), layer(1, 512, 65, 128, 1),
+    layer(8, 16, 32, 16, 1), layer(1, 512, 64, 512, 1, kind="by_image"), layer(1, 64, 64, 64, 3),
+    layer(1, 256, 32, 256, 3, 1, 8),
 ]  # fmt: skip
 
 

@@ -155,6 +155,13 @@ def test_a_scatter_is_the_kernel_put():
     np.testing.assert_array_equal(dx.numpy(), np.array([[2.0] * 4, [0] * 4, [1] * 4]))
 
 
+def test_index_arrays_are_looked_into_in_each_run_and_count_from_the_end():
+    x = jt.array(X, device=NAME)
+
+    for rows in ([0, 1], [2, 2], [-1, 0], [-3, -2]):
+        np.testing.assert_array_equal((x[jt.array(rows, device=NAME)] * 1).numpy(), X[rows])
+
+
 def test_an_index_outside_is_refused():
     x = jt.array(X, device=NAME)
 

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # A module imports from floors before its own and, on its own floor, from modules to its left.
 # A package stands here once, for all of its files. Inside a package only circles are forbidden.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("base",),  # 0 ground
+    ("base", "version"),  # 0 ground
     ("ir",),  # 1 meaning
     ("fusion", "codegen"),  # 2 planning
     ("backends", "runtime", "cuda"),  # 3 running
@@ -36,6 +36,7 @@ CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/dec
 NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
     "cuda",  # kernels that a learner writes for a GPU (decision 095)
+    "version",  # names of PyTorch
     "backends.conv", "backends.convolve", "backends.epilogues", "codegen.emit_epilogue", "fusion.epilogue",
     "fusion.halves", "variable.autocast", "variable.halves_kept",  # mixed precision (decision 089)
     "ir.conv_pattern", "runtime.conv_step", "runtime.determinism",  # decisions 046 and 048
@@ -110,6 +111,7 @@ LATE_IMPORTS = {
     ("backends.numba_cuda", "numba"),
     ("ops.code_cuda", "cuda"),  # kernels of a GPU, for who writes some
     ("cuda.compiler", "cuda.to_ptx"),  # numba-cuda, where there is a GPU
+    ("version", "importlib"),  # the same
     ("cuda.compiler", "importlib"),  # importlib.metadata, which takes long to load
     ("config.argument_parser", "jt_widgets"),  # a form, where there is a notebook
     ("data.image", "PIL"),

@@ -19,6 +19,8 @@ from jt_edu.backends.convolve.llvm import INT, Array, Writer, calling, cgutils, 
 
 __all__ = ["place_rows", "scatter"]
 
+SEVERAL = (4, 2, 1)  # vectors of a row that are written together
+
 
 @written(nothing, calling("rows", lambda *given: _Rows(*given).write()))
 def place_rows(
@@ -91,24 +93,45 @@ class _Rows(Writer):
         b.ret_void()
 
     def by_vectors(self, step: int, origin: Any, first: Any, last: Any) -> None:
-        """Vector by vector, and for each of them row by row."""
+        """Vector by vector, and for each of them row by row; at step 1 several together, while there are three or more.
+
+        Rows may lie pages apart, so those a multiple of 4 KiB apart keep each other out of the cache: what is near is
+        read at once. What follows it in its row is asked for, because a panel often goes on there.
+        """
         b, lanes = self.builder, self.lanes
         end = b.add(b.add(self.before, self.inside), self.after)
+        done = b.alloca(INT)
+        b.store(INT(0), done)
+        for several in SEVERAL if step == 1 else (1,):
+            left = b.sub(end, b.load(done))
+            rounds = b.sdiv(b.add(left, INT((several - several // 2) * lanes - 1)), INT(several * lanes))
+            with cgutils.for_range(b, rounds):
+                begin = b.load(done)
+                self.pieces(step, [b.add(begin, INT(k * lanes)) for k in range(several)], end, (origin, first, last))
+                b.store(b.add(begin, INT(several * lanes)), done)
+
+    def pieces(self, step: int, begins: list[Any], end: Any, ways: tuple[Any, Any, Any]) -> None:
+        """The vectors that begin there, of all rows; those that would end too late begin earlier."""
+        b, lanes, (origin, first, last) = self.builder, self.lanes, ways
         latest = b.sub(end, INT(lanes))
-        with cgutils.for_range_slice(b, INT(0), end, INT(lanes)) as (begin, _):
+        listed = []
+        for begin in begins:
             late = b.and_(b.icmp_signed(">", begin, latest), b.icmp_signed(">", latest, INT(0)))
-            i = b.select(late, latest, begin)  # the last vector begins earlier: rows may touch each other
+            i = b.select(late, latest, begin)  # rows may touch each other
             places = [b.add(b.mul(i, INT(step)), INT(k * lanes)) for k in range(step)]
-            masks = [self.between(first, last, place) for place in places]
-            with cgutils.for_range(b, self.rows) as loop:
-                row = b.add(origin, b.mul(self.s_row, loop.index))
-                begins = [b.gep(self.source, [b.add(row, place)]) for place in places]
-                parts = [llvm.load_some(b, *given) for given in zip(begins, [self.vector] * step, masks, strict=True)]
+            listed.append((i, places, [self.between(first, last, place) for place in places]))
+        with cgutils.for_range(b, self.rows) as loop:
+            row = b.add(origin, b.mul(self.s_row, loop.index))
+            goal = b.add(self.t, b.mul(self.t_row, loop.index))
+            for i, places, masks in listed:
+                froms = [b.gep(self.source, [b.add(row, place)]) for place in places]
+                parts = [llvm.load_some(b, *given) for given in zip(froms, [self.vector] * step, masks, strict=True)]
                 while len(parts) > 1:  # every other number of two vectors makes one
                     pairs = zip(parts[::2], parts[1::2], strict=True)
                     parts = [llvm.picked(b, x, y, range(0, 2 * lanes, 2)) for x, y in pairs]
-                goal = b.add(b.add(self.t, i), b.mul(self.t_row, loop.index))
-                llvm.store(b, parts[0], b.gep(self.target, [goal]))
+                llvm.store(b, parts[0], b.gep(self.target, [b.add(goal, i)]))
+                if len(begins) == SEVERAL[0]:
+                    llvm.ask_for(b, b.gep(froms[0], [INT(len(begins) * lanes)]))
 
     def between(self, first: Any, last: Any, place: Any) -> Any:
         """A mask for the vector that begins at `place`: the lanes that lie in [first, last]."""

@@ -8,7 +8,8 @@ there is. The image is read where it is:
 
 A product for each image alone does not fill the vectors where an image has few numbers, so `forward` works on a few
 last places one by one. For many small images `panels`, which go on from one image to the next, may be faster. So they
-are by weights, where a sum over all images is asked for.
+are by weights, where a sum over all images is asked for, and where channels keep each other out of the cache
+(`_from_afar`).
 
 Errors and times: as for `panels`. What runs stands in `kernels/pointwise*.py`. Nothing here knows numbers.
 """
@@ -22,7 +23,9 @@ from jt_edu.backends.convolve.im2col_gemm import MULTIPLY, moved, multiplied, pr
 from jt_edu.backends.convolve.llvm import lanes_for
 from jt_edu.backends.convolve.remainder import left_over, sums_behind
 
-COLUMNS, PART = 512, 12  # as in the kernels
+COLUMNS, DEPTH, PART = 512, 1024, 12  # as in the kernels
+CACHE, SAME, WAYS = 1 << 20, 1 << 16, 16  # the second-level cache: bytes, also of one way, and ways
+CROWDED = 1.5  # at least so many times as long: 3.4 was seen
 
 
 def suits(s: Sizes) -> bool:
@@ -54,12 +57,25 @@ def _space(s: Sizes) -> int:
 def _seconds(s: Sizes) -> float:
     rows, depth, left = s.o // s.groups, s.c // s.groups, _left(s)
     each = multiplied(s, rows, math.prod(s.places) - left, depth) + 2 * left * rows * depth * MULTIPLY
-    return s.n * s.groups * each + moved(s)
+    return s.n * s.groups * each * _from_afar(s, depth) + moved(s)
 
 
 def _seconds_by_image(s: Sizes) -> float:
     each = multiplied(s, s.c // s.groups, math.prod(s.places), s.o // s.groups)
-    return s.n * s.groups * each + moved(s) + prepare_seconds(s)
+    return s.n * s.groups * each * _from_afar(s, s.o // s.groups) + moved(s) + prepare_seconds(s)
+
+
+def _from_afar(s: Sizes, channels: int) -> float:
+    """How many times as long a product takes whose channels do not stay in the second-level cache.
+
+    Numbers that lie a multiple of SAME bytes apart share a set of it, which has room for WAYS of them: at 32 x 32
+    numbers of float32 a channel, or 64 x 64, only few channels stay. Panels lie closely, wherever they came from.
+    """
+    each = lanes_for("float32") // lanes_for(s.dtype) * 4  # bytes of a number
+    step, deep = math.prod(s.places) * each, min(channels, DEPTH)
+    if deep > WAYS * SAME // math.gcd(step, SAME):
+        return CROWDED
+    return 1.1 if deep * min(COLUMNS * each, step) > CACHE else 1.0
 
 
 ALGORITHMS = (

@@ -13,6 +13,8 @@ import jt_edu as jt
 from jt_edu.base.errors import KernelError
 from jt_edu.base.source_text import remember
 from jt_edu.cuda import emit_cuda, schedule
+from jt_edu.lens.assembly import assembly
+from jt_edu.lens.kernel_edit import find
 
 
 def numbers(*shape, seed=0):
@@ -170,3 +172,16 @@ def test_an_edited_kernel_is_searched_before_it_runs():
     np.testing.assert_allclose(again, expected, rtol=1e-6)
     assert "race" in raced.error
     assert "out of bounds" in outside.error
+
+
+def test_views_say_who_does_what_and_what_it_becomes():
+    with jt.flag_scope(backend="cudasim"):
+        told = str(jt.explain(jt.nn.softmax(ROWS, 1)))
+        product = str(jt.explain(LEFT @ RIGHT))
+        (kernel,) = jt.explain(LONG * 2).kernels
+        shown = assembly(find(kernel))
+
+    assert "loops   a block of threads for each row" in told
+    assert "loops   a block of threads for each tile of a product" in product
+    assert "__global__ void each(" in shown.llvm
+    assert shown.ptx or "numba-cuda" in shown.no_ptx

@@ -121,6 +121,15 @@ def test_the_same_lines_on_two_devices_have_a_plan_each():
         np.testing.assert_allclose(answer, answers[0], rtol=1e-6)
 
 
+def test_an_operator_that_runs_again_and_again_is_not_run_on_the_wrong_device():
+    pairs = [(jt.array(A), jt.array(B)), (far(A), far(B))]
+
+    for a, b in [pairs[0]] * 6 + pairs * 2:
+        y = (a * b).sync()
+        assert y.device == a.device
+        np.testing.assert_allclose(y.numpy(), A * B)
+
+
 def test_numbers_fit_everywhere_and_arrays_of_one_number_too():
     x = far(A)
 
@@ -284,7 +293,9 @@ def test_a_backend_of_a_device_computes_all_and_copies_by_itself():
 def test_use_cuda_has_all_computed_on_the_device_of_that_name():
     with pytest.raises(jt.BackendError, match="on a GPU; found no driver"):
         jt.flags.use_cuda = 1
+    assert jt.has_cuda == 0
     backends.register(Far("cuda"))
+    assert jt.has_cuda == 1 == jt.compiler.has_cuda
 
     with jt.flag_scope(backend="python"):
         with jt.flag_scope(use_cuda=1):

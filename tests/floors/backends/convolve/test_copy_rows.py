@@ -31,7 +31,7 @@ def built(dtype):
 def test_rows_that_touch_each_other_are_all_there(compiled, dtype, step):
     rng = np.random.default_rng(step)
     run = built(dtype) if compiled else kernel
-    for inside in (0, 1, LANES - 2, LANES, LANES + 1, 3 * LANES + 5):
+    for inside in (0, 1, LANES - 2, LANES, LANES + 1, 3 * LANES + 5, 9 * LANES + 1):
         for before, after in [(0, 0), (2, 0), (0, 3), (LANES + 1, LANES + 2)]:
             source = rng.standard_normal(5 * (inside * step + 3) + 9).astype(dtype)
             wide, rows, far = before + inside + after, 5, inside * step + 3

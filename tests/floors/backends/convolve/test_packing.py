@@ -5,6 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import backends
+from jt_edu.backends.convolve.gemm_microkernel import LANES
 from jt_edu.backends.convolve.packing import choose_with_views, lies_as, pack_source
 from jt_edu.introspect.explain import planned
 from jt_edu.ir import conv_pattern
@@ -43,7 +44,7 @@ def test_packing_writes_what_the_view_shows(rng, backend, dtype, view):
     packed = np.full(shown.shape, np.nan, dtype)
     start = (shown.__array_interface__["data"][0] - whole.ctypes.data) // whole.itemsize
     steps = [step // whole.itemsize for step in shown.strides]
-    lanes = jt.backends.convolve.gemm_microkernel.LANES * 4 // whole.itemsize
+    lanes = LANES * 4 // whole.itemsize
     program = backends.get(backend).compile(pack_source(dtype))
 
     program.call(0, shown.shape[0] * -(-shown.shape[1] // lanes), whole.reshape(-1), packed, start, *steps)

@@ -15,6 +15,8 @@ WINNERS = """
     winograd4 panels shifted depthwise
     winograd4 winograd4 pointwise/panels depthwise
     winograd4 winograd4 panels depthwise/lanewise
+    panels panels panels pointwise/panels
+    pointwise panels winograd4 shifted/panels
 """.split()
 
 
@@ -33,6 +35,15 @@ def test_plain_loops_are_never_chosen_for_a_layer_that_takes_long(sizes):
 
     assert sizes.flops < MUCH or first.name != "direct"
     assert direct.seconds(sizes) > 2 * first.seconds(sizes)
+
+
+@pytest.mark.parametrize("kind", ["forward", "by_image"])
+@pytest.mark.parametrize(("size", "channels", "expected"), [(28, 256, "pointwise"), (32, 512, "panels"),
+                                                            (64, 512, "panels"), (65, 512, "pointwise")])  # fmt: skip
+def test_channels_that_keep_each_other_out_of_the_cache_are_packed(kind, size, channels, expected):
+    sizes = layer(1, channels, size, channels, 1, kind=kind)
+
+    assert candidates(sizes)[0].name == expected
 
 
 @pytest.mark.parametrize("kind", ["forward", "by_image", "by_weights"])

@@ -1,0 +1,134 @@
+"""C++: how would a kernel be written for nvcc, and how for the cards of AMD?
+
+    print(cuda.source(twice, x, out))                     __global__ void twice(const float* x, long long x_n0, ...
+    print(cuda.source(twice, x, out, language="hip"))     the same in HIP, which differs where a warp is meant
+
+It is a text to read, or to compile. Nothing here compiles it: jt_edu runs a kernel from its text in Python. Types are
+those of numba, found by going through the text (cpp_arithmetic.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.source_text import remember
+from jt_edu.base.trace import KernelRun
+from jt_edu.codegen.emit_python import Source
+from jt_edu.cuda.cpp_arithmetic import Spelled
+from jt_edu.cuda.cpp_expressions import Array, spelled
+from jt_edu.cuda.cpp_function import Function, Library
+from jt_edu.cuda.cpp_words import LANGUAGES, NAMES
+from jt_edu.cuda.launch import Kernel
+from jt_edu.runtime.plan import living
+
+
+def source(kernel: Any, *arguments: Any, language: str = "cuda") -> str:
+    """The text of a kernel in C++.
+
+    Args:
+        kernel: a function under `cuda.jit`; or a kernel that a trace has seen on the backend cudasim.
+        arguments: such as a launch would take. Their dtypes and numbers of axes count, and of whole numbers, whether
+            one is negative; nothing is run. None for a kernel of a trace.
+        language: "cuda" for nvcc, or "hip" for the cards of AMD.
+
+    Raises:
+        ArgumentError: it is no kernel, or the language another one.
+        KernelError: something in the kernel has no spelling in C++ here; it names the line.
+
+    Example:
+        >>> @jt.cuda.jit
+        ... def twice(x, out):
+        ...     i = jt.cuda.grid(1)
+        ...     if i < x.size:
+        ...         out[i] = 2 * x[i]
+        >>> x = np.zeros(3, "float32")
+        >>> print(jt.cuda.source(twice, x, x), end="")
+        __global__ void twice(const float* x, long long x_n0, float* out)
+        {
+            long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+            if (i < x_n0) {
+                out[i] = 2 * x[i];
+            }
+        }
+    """
+    if isinstance(kernel, KernelRun):
+        return generated(_found(kernel), language)
+    if not isinstance(kernel, Kernel) or kernel.device:
+        raise ArgumentError("source takes a kernel", repr(kernel), "a function under @cuda.jit")
+    return _written([(kernel, arguments)], language)
+
+
+def generated(text: Source, language: str = "cuda") -> str:
+    """The C++ of kernels that were generated: a text whose `kernel(lo, hi, ...)` launches them."""
+    if "@cuda.jit" not in text.text:
+        way = 'jt.flags.backend = "cudasim", whose loops are kernels of a GPU'
+        raise ArgumentError("C++ is written for kernels of a GPU", text.text.split("\n", 1)[0], way)
+    return _written(launched(text), language)
+
+
+def launched(text: Source) -> list[tuple[Kernel, tuple[Any, ...]]]:
+    """The kernels that a generated text launches, and with what: arrays of its dtypes, with one number in them."""
+    made: list[tuple[Kernel, tuple[Any, ...]]] = []
+    space: dict[str, Any] = {}
+    exec(compile(text.text, remember(text.text, f"<kernels {text.key[:10]}>"), "exec"), space)  # noqa: S102 - ours
+    for name, value in list(space.items()):
+        if isinstance(value, Kernel) and not value.device:
+            space[name] = _Listener(value, made)
+    space["kernel"](0, 1, *(_example(p.dtype, p.rank) for p in text.parameters))
+    return made
+
+
+def _found(run: KernelRun) -> Source:
+    """The text that ran, with the types of its parameters, which the plan knows."""
+    steps = (step for plan in living.values() for step in plan.steps if step.key == run.key)
+    step = next(steps, None)
+    if step is None:
+        raise ArgumentError("the plan of a kernel is needed", f"none for {run.name}", "source while the trace is open")
+    return replace(step.source, text=run.source)
+
+
+def _written(launches: list[tuple[Kernel, tuple[Any, ...]]], language: str) -> str:
+    """Kernels in one text, with all that they need above them."""
+    if language not in LANGUAGES:
+        raise ArgumentError("a kernel is written in cuda or in hip", repr(language), 'language="hip"')
+    library = Library(LANGUAGES[language])
+    kernels = []
+    for kernel, arguments in launches:
+        names = kernel.parameters(len(arguments))
+        given = {name: _known(value, name) for name, value in zip(names, arguments, strict=True)}
+        kernels.append(Function(library, kernel, spelled(kernel.__name__), given))
+        kernels[-1].write()
+    parts = [library.language.top, library.text(), *(k.text for k in kernels)]
+    return "\n".join(part for part in parts if part)
+
+
+def _known(value: Any, name: str) -> Array | Spelled:
+    """What of an argument counts: dtype, and axes or sign."""
+    dtype = getattr(value, "dtype", np.dtype(type(value)) if isinstance(value, (bool, int, float)) else None)
+    if not isinstance(dtype, np.dtype) or dtype not in NAMES:
+        found = f"{name}, {type(value).__name__}{f' of {dtype}' if dtype is not None else ''}"
+        raise ArgumentError("a kernel in C++ takes arrays and numbers, whole or real", found, "float32, or int64")
+    shape = getattr(value, "shape", ())
+    if isinstance(value, (bool, int, float, np.generic)):
+        return Spelled(name, dtype, dtype, natural=float(value) >= 0)
+    return Array(name, dtype, shape)
+
+
+class _Listener:
+    """Stands in the place of a kernel, and notes with what it is launched."""
+
+    def __init__(self, kernel: Kernel, made: list[tuple[Kernel, tuple[Any, ...]]]) -> None:
+        self.kernel, self.made = kernel, made
+
+    def __getitem__(self, _: Any) -> Any:
+        return lambda *arguments: self.made.append((self.kernel, arguments))
+
+
+def _example(dtype: str, rank: int | None) -> Any:
+    """An argument of a dtype, with so many axes of length 1."""
+    kind = np.dtype(dtype)
+    return kind.type(1) if rank is None else np.zeros((1,) * rank, kind)

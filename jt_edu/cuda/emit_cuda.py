@@ -186,7 +186,7 @@ class CudaPrinter(TilePrinter):
             self._write(depth, f"for {name} in range({last}):")
             self._block(loop.body, depth + 1)
             return
-        sums = [i for i in everything(loop.body) if isinstance(i, Update) and i.dtype.kind in LANES]
+        sums = [i for i in everything(loop.body) if isinstance(i, Update) and i.dtype.compute in LANES]
         mine = [i for i in sums if i.access in self.names]
         if self.launch.kind == "whole":
             self._sum_parts(mine, depth)

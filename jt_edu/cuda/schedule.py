@@ -32,7 +32,7 @@ SHARED = 32  # iterations of an inner loop, from which on a block of threads sha
 MANY = 4096  # elements, from which on a thread for each keeps a GPU busy
 LONG = 1 << 15  # numbers of one sum, from which on several blocks share it
 JOINED = [REDUCERS[name] for name in ("add", "multiply", "maximum", "minimum")]  # partial results can be put together
-LANES = "fiu"  # kinds of dtypes that lanes can hand to each other
+LANES = ("int32", "int64", "float32", "float64")  # what lanes can hand to each other
 
 
 @dataclass
@@ -178,7 +178,7 @@ def _in_any_order(loop: Loop, axes: Sequence[int], mine: set[Access] | None = No
     for item in everything(Block([loop])):
         if isinstance(item, (Store, Update)) and item.access not in own:
             apart = item.access.role != "register" and all(counter(axis) in item.access.where for axis in axes)
-            summed = isinstance(item, Update) and item.reducer in JOINED and item.dtype.kind in LANES
+            summed = isinstance(item, Update) and item.reducer in JOINED and item.dtype.compute in LANES
             met = atomic and isinstance(item, Update) and is_atomic(item) and item.access.role != "register"
             if not (apart or met or (summed and item.access in (mine or ()))):
                 return False
@@ -196,7 +196,7 @@ def _loops(block: Block) -> Iterator[Loop]:
 
 def is_atomic(update: Update) -> bool:
     """Whether a GPU can do it at one place for many threads."""
-    return update.reducer is JOINED[0] and update.dtype.kind in LANES and update.dtype.size >= 4
+    return update.reducer is JOINED[0] and update.dtype.kind in "fiu" and update.dtype.size >= 4
 
 
 # --------------------------------------------------------------------------------------------------------- barriers

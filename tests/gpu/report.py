@@ -27,7 +27,7 @@ def run(
     folder: Path, seconds: float, *, quick: bool = False, clock: Clock = time.perf_counter, processes: int | None = None
 ) -> int:
     """All three parts; 0 if all numbers were right, else 1."""
-    begin = clock()
+    begin, gpu, capability = clock(), jt.cuda.get_device_name(), jt.cuda.get_device_capability()
 
     def until(share: float) -> Callable[[], float]:
         return lambda: begin + share * seconds - clock()
@@ -38,12 +38,12 @@ def run(
     with jt.flag_scope(backend="cuda"):
         speeds = [*jt.progress(speed.table_of(speed.TABLE, quick, until(1.0), clock))]
     facts = {
-        "gpu": jt.cuda.get_device_name(), "capability": jt.cuda.get_device_capability(), "seconds": clock() - begin,
+        "gpu": gpu, "capability": capability, "seconds": clock() - begin,
         "parity": asdict(found), "training": nets, "speed": [asdict(one) for one in speeds],
     }  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "gpu.json").write_text(json.dumps(facts, indent=1) + "\n")
-    text = page(facts["gpu"], found, nets, speeds)
+    text = page(gpu, found, nets, speeds)
     (folder / "gpu.md").write_text(text)
     print(text)
     return int(bool(found.wrong) or any(not net["right"] for net in nets.values()))

@@ -60,6 +60,8 @@ GRAPHS = {
     "layer norm": (lambda: jt.nn.layer_norm(ROWS, 70), ["rows"]),
     "whether any is true": (lambda: BITS.any(), ["once"]),
     "a sum of complex numbers": (lambda: COMPLEX.sum(), ["once"]),
+    "a sum of bytes": (lambda: jt.array(np.arange(300) % 3).cast("int8").sum(dtype="int8"), ["once"]),
+    "the largest of unsigned numbers": (lambda: jt.array(np.arange(300) % 7).cast("uint32").max(), ["once"]),
     "halves": (lambda: (ROWS.cast("float16") * 2).sum(1), ["rows"]),
     "bfloat16": (lambda: (ROWS.cast("bfloat16") + 1).cast("float32"), ["each"]),
     "small product": (lambda: A @ A.transpose(1, 0), ["each"]),

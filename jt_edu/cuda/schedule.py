@@ -142,9 +142,7 @@ def _axis(loop: Loop, mine: set[Access], nest: Nest) -> int | None:
 def _long_sum(row: Block, shared: set[int], nest: Nest) -> int:
     """How many items of a kernel are there up to its one loop, if that is a long one; else 0."""
     loops = [(k, i) for k, i in enumerate(row.items, 1) if isinstance(i, Loop)]
-    if len(loops) != 1 or any(
-        isinstance(i, Store) and i.access.role != "register" for i in everything(loops[0][1].body)
-    ):
+    if len(loops) != 1 or not any(isinstance(i, Update) for i in everything(loops[0][1].body)):
         return 0
     ((end, loop),) = loops
     return end if loop.axis in shared and nest.extents[loop.axis] >= LONG else 0

@@ -113,6 +113,22 @@ def test_a_long_sum_is_made_of_parts_by_many_blocks(monkeypatch, name):
     np.testing.assert_allclose(found, graph().numpy(), rtol=1e-5)
 
 
+def test_many_blocks_share_a_long_sum_of_what_is_stored_as_well(monkeypatch):
+    monkeypatch.setattr(schedule, "LONG", 32)
+    monkeypatch.setattr(emit_cuda, "PARTS", 8)
+    stored = []
+
+    def graph():
+        stored.append(LONG * 2 + 1)
+        return stored[-1].sum() * 3
+
+    found, (source,) = texts(graph)
+
+    assert re.findall(r"\n    (\w+)\[", source)[-2:] == ["parts", "whole"]
+    np.testing.assert_allclose(stored[0].numpy(), LONG.numpy() * 2 + 1, rtol=1e-6)
+    np.testing.assert_allclose(found, graph().numpy(), rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("name", "part", "instead", "arguments"),
     [

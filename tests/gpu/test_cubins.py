@@ -1,0 +1,135 @@
+"""Texts are collected without being run; where numba-cuda is installed, one of each schedule becomes machine code."""
+
+import importlib.util
+import re
+
+import pytest
+
+import jt_edu as jt
+from jt_edu import nn
+from jt_edu.codegen.emit_python import Source
+from jt_edu.cuda.compiler import Report
+from tests.gpu import __main__ as program
+from tests.gpu import cubins, work
+from tests.gpu.cubins import ARCHS, Found, examined
+from tests.gpu.texts import collected, launches
+
+has_compiler = pytest.mark.skipif(not importlib.util.find_spec("numba_cuda"), reason="numba-cuda is not installed")
+
+
+def room(*shape):
+    return jt.zeros(shape).sync()
+
+
+def gradient_by_number():
+    x = room(5, 7)
+    return jt.grad((x[jt.array([1, 0, 1])] * 3).sum(), [x])[0]
+
+
+GRAPHS = {
+    "each": lambda: room(300) * 2 + room(300),
+    "rows": lambda: nn.softmax(room(9, 70), 1),
+    "parts": lambda: room(1 << 16).sum(),
+    "tiles": lambda: room(99, 70) @ room(70, 99),
+    "scatter": gradient_by_number,
+    "once": lambda: room(300).cast("uint32").max(),
+}
+
+
+def texts(graph):
+    with collected() as found:
+        graph().sync()
+    return [*found.values()]
+
+
+def test_nothing_is_computed_and_large_arrays_take_no_time():
+    with collected() as found:
+        x = room(1 << 14, 1 << 14) + 1
+        assert (x.sum().item(), x.numpy()[5, 5]) == (0, 0)
+
+    assert any("parts[" in source.text for source in found.values())
+
+
+def test_the_kinds_of_arguments_are_those_of_the_launch_with_arrays_that_the_text_makes():
+    (source,) = [source for source in texts(GRAPHS["parts"]) if "parts" in source.text]
+    (parts, kinds), (whole, same) = launches(source)
+
+    assert (parts.function.__name__, whole.function.__name__) == ("parts", "whole")
+    assert kinds == same
+    assert [*kinds][-2:] in (["float32[0]", "float64[1]"], ["float32[0]", "float32[1]"])
+
+
+def test_a_text_for_a_cpu_launches_nothing():
+    assert launches(Source("def kernel(lo, hi):\n    pass\n", ())) == []
+
+
+def test_a_text_that_does_not_even_start_is_refused():
+    (found,) = examined(Source("@cuda.jit\ndef kernel(lo, hi):\n    pass\n", ()))
+
+    assert not found.reports
+    assert "NameError" in found.refused
+
+
+def test_the_table_counts_and_the_exit_code_tells_what_is_wrong(monkeypatch, capsys):
+    right, spills = Report(32, 0, 40, 0), Report(255, 8, 0, 0)
+    found = [Found("a", "each", (right, spills)), Found("b", "tiles", (right,)), Found("c", "scatter1", (), "no lane")]
+    monkeypatch.setattr(cubins, "texts_of", lambda *_: {"some work": {}})
+    monkeypatch.setattr(cubins, "all_examined", lambda _: iter(found))
+
+    assert cubins.compile_all() == 1
+    said = capsys.readouterr().out
+    assert "| some work | 3 | 1 | 255 | 1 | 2 |" in said
+    assert "| `scatter` | 1 | 1 | 0 | 0 | 0 |" in said
+    assert "scatter1 of the text c: no lane" in said
+    del found[2]
+    assert cubins.compile_all() == 0  # what is no product may spill
+    found.append(Found("d", "tiles", (spills,)))
+    assert cubins.compile_all() == 1
+    assert "tiles of the text d: 8 bytes are spilled" in capsys.readouterr().out
+
+
+def test_each_text_is_counted_where_it_is_printed_first(monkeypatch):
+    monkeypatch.setattr(work, "STEPS", {"one": lambda: GRAPHS["each"], "two": lambda: GRAPHS["each"]})
+    monkeypatch.setattr(cubins, "_steps", lambda build: build()().sync())
+
+    assert [len(found) for found in cubins.texts_of(rows_too=False, every=False).values()] == [2, 0]
+
+
+def test_without_a_compiler_it_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr(program, "find_spec", lambda _: None)
+
+    assert program.main(["--compile"]) == 2
+    assert "pip install" in capsys.readouterr().out
+
+
+# -------------------------------------------------------------------------------------------- with numba-cuda, no GPU
+
+
+@has_compiler
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_a_kernel_of_each_schedule_becomes_machine_code_of_four_gpus(kind, tmp_path, monkeypatch):
+    monkeypatch.setenv("JT_EDU_CACHE", str(tmp_path))
+    found = [one for source in texts(GRAPHS[kind]) for one in examined(source)]
+
+    assert [one.name for one in found if one.name.startswith(kind)]
+    assert [one.refused for one in found] == [""] * len(found)
+    assert {len(one.reports) for one in found} == {len(ARCHS)}
+    assert max(one.spilled for one in found) == 0
+
+
+@has_compiler
+@pytest.mark.parametrize("stride", [1, 2])
+def test_the_sums_of_a_tile_stay_in_registers_while_they_grow(stride):
+    """Afterwards they may be in memory, where a loop finds them by number."""
+    from jt_edu.cuda import to_ptx  # noqa: PLC0415 - numba-cuda, where it is installed
+
+    def convolution():
+        return nn.conv2d(room(16, 64, 16, 16), room(128, 64, 3, 3), None, stride, 1)
+
+    (source,) = [s for s in texts(convolution) if "tiles" in s.text]
+    ((kernel, kinds),) = launches(source)
+    ptx = to_ptx.ptx_of(kernel, kinds, ARCHS[0])
+
+    _, *growing, _ = re.split(r"\bbar\.sync", ptx)
+    assert growing
+    assert not re.search(r"\b(ld|st)\.local", "".join(growing))

@@ -64,9 +64,7 @@ class CudaPrinter(TilePrinter):
         self.number = "0"  # of the thread, or of the block, that has a room of its own for sums
         self.rooms: list[str] = []  # lines that make memory for sums, before the first launch
         self.views: dict[tuple[Node, tuple[int, ...]], str] = {}  # of such memory
-        self.apart: dict[
-            Update, str
-        ] = {}  # a sum in registers, a part in each thread -> an array of the parts of blocks
+        self.apart: dict[Update, str] = {}  # sums of which threads have parts -> an array of those of blocks, or ""
         self.helpers: set[str] = set()
 
     def print(self) -> Text:

@@ -2,7 +2,7 @@
 
 is_mpi_available()         there is an mpirun, and mpi4py
 is_gloo_available()        sockets are always there
-is_nccl_available()        never: Vars are kept on no device
+is_nccl_available()        never: arrays of GPUs go through main memory
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Whether the backend "nccl" works: it never does, because Vars are kept on no device.
+    """Whether the backend "nccl" works: it never does, because arrays of GPUs go through main memory.
 
     Example:
         >>> is_nccl_available()

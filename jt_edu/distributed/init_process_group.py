@@ -153,7 +153,7 @@ def _chosen(backend: Any) -> Backend:
     chosen = Backend(backend)
     if chosen == "nccl":
         asked = "nccl communicates from device to device"
-        raise BackendError(asked, "no backend that keeps Vars on a device", "tcp (gloo), mpi or threads")
+        raise BackendError(asked, "ranks whose arrays go through main memory", "tcp (gloo), mpi or threads")
     if chosen not in _known():
         raise BackendError(f"a backend is one of {', '.join(_known())}", repr(str(chosen)), "Backend.register_backend")
     if simulated and chosen in ("tcp", "gloo", "mpi"):

@@ -25,14 +25,15 @@ from jt_edu.base.errors import ArgumentError, BackendError
 from jt_edu.base.module_aliases import Face
 from jt_edu.base.own import own
 from jt_edu.ir.builders import short
-from jt_edu.mpi.differentiable_collectives import communicator, mpi_broadcast
+from jt_edu.mpi.differentiable_collectives import communicator, mpi_all_reduce, mpi_broadcast, mpi_reduce
 from jt_edu.mpi.mpi4py_backend import launch
 from jt_edu.mpi.notebook.process import own_generators
 from jt_edu.mpi.rank_team import alone, flush, join
 from jt_edu.mpi.simulator.threads import simulate as simulate_comm
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import whole
-from jt_edu.variable.var import method
+from jt_edu.runtime.devices import CUDA, device_of
+from jt_edu.variable.var import Var, as_var, method
 
 __all__ = ["broadcast", "local_rank", "mpi_barrier", "nccl_all_reduce", "nccl_broadcast", "nccl_reduce", "simulate",
            "single_process_scope", "world_rank", "world_size"]  # fmt: skip
@@ -223,43 +224,55 @@ broadcast = mpi_broadcast  # as Jittor's `jt.mpi` calls it
 
 @method
 def nccl_all_reduce(x: Any, op: str = "add") -> Any:
-    """`mpi_all_reduce` from device to device; an error where there is no device.
+    """`mpi_all_reduce` of a Var on a GPU, whose answer is there, too. In between, numbers go through main memory.
+
+    Raises:
+        BackendError: x is not on a GPU.
 
     Example:
         >>> nccl_all_reduce(jt.ones(2))
         Traceback (most recent call last):
-        BackendError: nccl_all_reduce communicates from device to device; found no backend that keeps Vars ...
+        BackendError: nccl_all_reduce communicates from GPU to GPU; found a Var on the device cpu. ...
     """
-    raise _no_device("nccl_all_reduce", x, op)
+    return mpi_all_reduce(_on_gpu("nccl_all_reduce", x), op)
 
 
 @method
 def nccl_reduce(x: Any, op: str = "add", root: int = 0) -> Any:
-    """`mpi_reduce` from device to device; an error where there is no device.
+    """`mpi_reduce` of a Var on a GPU, whose answer is there, too. In between, numbers go through main memory.
+
+    Raises:
+        BackendError: x is not on a GPU.
 
     Example:
         >>> nccl_reduce(jt.ones(2))
         Traceback (most recent call last):
-        BackendError: nccl_reduce communicates from device to device; found no backend that keeps Vars ...
+        BackendError: nccl_reduce communicates from GPU to GPU; found a Var on the device cpu. ...
     """
-    raise _no_device("nccl_reduce", x, op, root)
+    return mpi_reduce(_on_gpu("nccl_reduce", x), op, root)
 
 
 @method
 def nccl_broadcast(x: Any, root: int = 0) -> Any:
-    """`mpi_broadcast` from device to device; an error where there is no device.
+    """`mpi_broadcast` of a Var on a GPU, whose answer is there, too. In between, numbers go through main memory.
+
+    Raises:
+        BackendError: x is not on a GPU.
 
     Example:
         >>> nccl_broadcast(jt.ones(2))
         Traceback (most recent call last):
-        BackendError: nccl_broadcast communicates from device to device; found no backend that keeps Vars ...
+        BackendError: nccl_broadcast communicates from GPU to GPU; found a Var on the device cpu. ...
     """
-    raise _no_device("nccl_broadcast", x, root)
+    return mpi_broadcast(_on_gpu("nccl_broadcast", x), root)
 
 
-def _no_device(name: str, *_given: Any) -> BackendError:
-    here = name.replace("nccl", "mpi")
-    return BackendError(f"{name} communicates from device to device", "no backend that keeps Vars on a device", here)
+def _on_gpu(name: str, x: Any) -> Var:
+    v = as_var(x)
+    if device_of(v.node) != CUDA:
+        found, way = f"a Var on the device {device_of(v.node)}", f"{name.replace('nccl', 'mpi')}, or x.cuda()"
+        raise BackendError(f"{name} communicates from GPU to GPU", found, way)
+    return v
 
 
 class Package(ModuleType):

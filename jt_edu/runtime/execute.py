@@ -34,7 +34,7 @@ from jt_edu.ir.meta_ops import CONSTANT, SOURCE
 from jt_edu.ir.node import OFTEN, Node, age, behind, callers_line, describe_line, forget, look_back, needed
 from jt_edu.runtime.conv_step import run_convolution
 from jt_edu.runtime.determinism import determine
-from jt_edu.runtime.devices import ABROAD, arrive, bring, carried, device_of, plan_there
+from jt_edu.runtime.devices import ABROAD, arrive, bring, carried, plan_there
 from jt_edu.runtime.plan import ON_CPU, ROW, Check, Plan, Step, compile_plan, make_plan, read_slot
 from jt_edu.runtime.trace_events import announce_plan, announce_step, seen_by_traces, tell_values
 
@@ -95,9 +95,7 @@ def _run_alone(node: Node, context: Context) -> bool:
             return False
         if i not in found:
             found.append(i)
-            key += (i.dtype, i.op is CONSTANT or i.shape)
-            if ABROAD:
-                key.append(device_of(i))
+            key += (i.dtype, i.op is CONSTANT or i.shape, getattr(i.data, "device", "") if ABROAD else "")
         else:  # the same twice
             key.append(found.index(i))
     if NAME in context.rank_state:
@@ -186,8 +184,7 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
             if plan is None:
                 held = {n for n in order if n.data is None and (n.holders or n.runs >= OFTEN)}
                 wishes = context.rank_state.get(NAME, DEFAULT)
-                algorithms, loops = getattr(key[0], "codegen", ON_CPU)
-                codegen = algorithms if wishes.enabled else algorithms[:1], loops  # without convolutions
+                codegen = getattr(key[0], "codegen", ON_CPU[wishes.enabled])
                 plan = (plan_there if ABROAD else make_plan)(order, held, context.flags.fuse, codegen)
                 if wishes.deterministic:
                     determine(plan, order, wishes.strict)
@@ -325,8 +322,7 @@ def _run_with_scratch(step: Step, program: Program, arguments: list[Any], backen
         one = (min(math.prod(shape), ROW),) if step.blocks else shape
         size = (threads(), *one) if shared_out else one
         if slot not in cells:
-            room = backend.empty if hasattr(backend, "device") else np.empty
-            cells[slot] = room((math.prod(size),), np.dtype(dtype))
+            cells[slot] = backend.empty((math.prod(size),), np.dtype(dtype))
         arguments[position] = cells[slot].reshape(size)
     if shared_out:
         backend.launch(program, arguments, step.span, [s[0] for s in step.scratch])

@@ -30,9 +30,8 @@ from jt_edu.ir.node import Node, Shape
 from jt_edu.runtime.conv_step import Own, compile_around, compile_convolution, convolution_text
 from jt_edu.runtime.matmul_step import multiplied
 
-Loops = Callable[[Kernel, Fused], tuple[Nest, Text]] | None
-Codegen = tuple[Names, Loops]
-ON_CPU: Codegen = ALGORITHMS, None
+Codegen = tuple[Names, Callable[[Kernel, Fused], tuple[Nest, Text]] | None]
+ON_CPU: dict[bool, Codegen] = {True: (ALGORITHMS, None), False: (ALGORITHMS[:1], None)}  # with convolutions, without
 FLOPS_AT_ONCE = 16  # of BLAS, for each weighted operation of a loop
 ROW = 1 << 14  # cells of a scratch row that is worked on at once
 
@@ -122,39 +121,35 @@ class Plan:
 
 
 living: WeakValueDictionary[int, Plan] = WeakValueDictionary()  # every plan that somebody may still run
-shown: Callable[[list[Step]], Iterable[Step]] = (
-    iter  # goes over steps while they are compiled (lens/compile_progress.py: a bar)
-)
+shown: Callable[[list[Step]], Iterable[Step]] = iter  # over those that are compiled: lens/compile_progress.py
 edits: dict[str, Callable[[Plan, Step], None]] = {}  # key of a source -> puts a learner's text in its place
 
 
-def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool, codegen: Codegen = ON_CPU) -> Plan:
+def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool, codegen: Codegen = ON_CPU[True]) -> Plan:
     """The plan for the nodes `order` (inputs first; leaves have data already), storing `wanted`.
 
     `enabled`: values share kernels. `codegen`: which algorithms there are besides loops, and who writes those.
     """
-    algorithms, loops = codegen
     slot = {node: k for k, node in enumerate(order)}
     pending = [n for n in order if n.data is None]
-    fused = Fuser(pending, wanted, enabled, algorithms).run()
+    fused = Fuser(pending, wanted, enabled, codegen[0]).run()
     aliases = {slot[n]: slot[root] for n, root in fused.aliases.items()}
-    steps = [_step(kernel, fused, slot, loops) for kernel in fused.kernels]
+    steps = [_step(kernel, fused, slot, codegen) for kernel in fused.kernels]
     if fused.lookups:
         _add_checks(steps, fused, slot)
     keep = tuple(slot[n] for n in order if n in wanted)
     peak = _free_early(steps, aliases, keep, order)
-    shapes = {k: n.shape for n, k in slot.items()}
-    dtypes = {k: n.dtype.storage for n, k in slot.items()}
+    shapes, dtypes = {k: n.shape for n, k in slot.items()}, {k: n.dtype.storage for n, k in slot.items()}
     hosts = {slot[n]: n.op for n in pending if isinstance(n.op, HostCall)}
     tracked = any(n.tracked for n in order)
-    plan = living[id(steps)] = Plan(steps, aliases, keep, peak, tracked, enabled, algorithms, shapes, dtypes, hosts)
+    plan = living[id(steps)] = Plan(steps, aliases, keep, peak, tracked, enabled, codegen[0], shapes, dtypes, hosts)
     for step in steps:
         if step.source.key in edits:
             edits[step.source.key](plan, step)
     return plan
 
 
-def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int], loops: Loops) -> Step:
+def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int], codegen: Codegen) -> Step:
     if kernel.kind == "host":
         return _host_step(kernel.anchors[0].node, slot)
     if kernel.kind == "code":
@@ -166,11 +161,11 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int], loops: Loops) -> 
         return _convolution_step(kernel, fused, slot)
     if kernel.kind == "product":
         return _product_step(kernel, slot)
-    if loops is None:
+    if codegen[1] is None:
         nest = cut(choose_span(collapse(Builder(kernel, fused.stored).build())))
         text = Printer(reach(nest) if fused.lookups or nest.work >= FEW else nest).print()
     else:
-        nest, text = loops(kernel, fused)
+        nest, text = codegen[1](kernel, fused)
     span = 1 if nest.span is None else nest.extents[nest.span]
     blocks = any("acc" in p.name for p in text.source.parameters) and " - lo)]" in text.source.text
     loaded = {a.node for a in text.arguments if a.kind == "in"} - {a.node for a in text.arguments if a.kind == "out"}

@@ -43,7 +43,7 @@ def test_the_device_path_as_a_method_says_the_same_as_the_function(name, argumen
     def program():
         x, said = jt.ones(2), []
         for call in (getattr(x, name), lambda *rest: getattr(jt.mpi, name)(x, *rest)):
-            with pytest.raises(jt.BackendError, match=f"{name} communicates from device to device.*mpi_") as caught:
+            with pytest.raises(jt.BackendError, match=f"{name} communicates from GPU to GPU.*mpi_") as caught:
                 call(*arguments)
             said.append(str(caught.value))
         return said[0] == said[1]

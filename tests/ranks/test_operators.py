@@ -324,7 +324,7 @@ def test_parameters_and_running_statistics_become_those_of_root():
 @pytest.mark.parametrize("name", ["nccl_all_reduce", "nccl_reduce", "nccl_broadcast"])
 def test_the_device_path_says_that_there_is_none(name):
     def program():
-        with pytest.raises(jt.BackendError, match=f"{name} communicates from device to device.*mpi_"):
+        with pytest.raises(jt.BackendError, match=f"{name} communicates from GPU to GPU.*mpi_"):
             getattr(jt.mpi, name)(jt.ones(2))
 
     on_ranks(2, program)

@@ -87,6 +87,18 @@ def test_a_network_trains_with_a_cpus_losses(gpu):
     assert len(gpu.launches) > 10
 
 
+def test_ranks_add_up_what_lies_on_a_gpu_through_main_memory_and_a_trace_tells_it(gpu):
+    def rank():
+        x = jt.array(np.full(3, jt.rank + 1.0, "float32")).cuda().sync()
+        with jt.trace() as trace:
+            y = jt.mpi.nccl_all_reduce(x).sync()
+        return y.device, y.numpy().tolist(), [(c.source, c.target) for c in trace.copies]
+
+    assert jt.simulate(2)(rank) == [("cuda", [3.0] * 3, [("cuda", "cpu"), ("cpu", "cuda")])] * 2
+    with pytest.raises(BackendError, match=r"from GPU to GPU; found a Var on the device cpu. Try: mpi_reduce"):
+        jt.mpi.nccl_reduce(jt.ones(2))
+
+
 def test_without_a_gpu_the_flag_and_the_move_say_why(monkeypatch, card):
     card(FakeLibrary(names=()))
     backends._loaded.pop("cuda", None)

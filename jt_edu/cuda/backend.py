@@ -9,6 +9,7 @@ loop, such as a sort, is a text for a CPU, and computed there.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from jt_edu.codegen.emit_python import Source
 from jt_edu.cuda.device import ready
 from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
 from jt_edu.cuda.emit_cuda import HEADER, cuda_loops
+from jt_edu.cuda.memory import garbage
 
 
 class CudaSim(PythonBackend):
@@ -26,6 +28,10 @@ class CudaSim(PythonBackend):
 
     name, checks = "cudasim", True  # indices, and much else
     codegen = ((), cuda_loops)  # no algorithms of a CPU, and kernels of a GPU for loops
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """Memory full of nan, or of odd numbers: what no thread has written is seen."""
+        return garbage(math.prod(shape), dtype).reshape(shape)
 
 
 class Cuda(PythonBackend):

@@ -114,11 +114,23 @@ def _shared_by_threads(row: Block, axes: Sequence[int], nest: Nest) -> set[int]:
     if not loops or (axes and max(_length(loop, nest) for loop in loops) < SHARED):
         return set()
     mine = _starts(row.items)
-    chosen = [_axis(loop, mine, nest) for loop in loops]
-    found = {axis for axis in chosen if axis is not None}
+    found = next((way for way in _ways(loops, mine, nest) if all(_shares_one(loop, way) for loop in loops)), set())
     along = axes and _steps(row, axes[-1]) and not any(_steps(row, axis) for axis in found)
     wide = math.prod(nest.extents[a] for a in axes) >= MANY
-    return set() if None in chosen or (along and wide) else found
+    return set() if along and wide else found
+
+
+def _ways(loops: Sequence[Loop], mine: set[Access], nest: Nest) -> Iterator[set[int]]:
+    """Axes to share: of each loop the longest that may be shared, or else the outermost."""
+    able = [[axis for axis in _chain(Block([loop]), None)[0] if _in_any_order(loop, (axis,), mine)] for loop in loops]
+    if all(able):
+        yield {max(chain, key=lambda axis: (min(nest.extents[axis], 256), chain.index(axis))) for chain in able}
+        yield {chain[0] for chain in able}
+
+
+def _shares_one(loop: Loop, shared: set[int]) -> bool:
+    """Whether threads share one of the loops in a nest, not two: each would do a diagonal."""
+    return sum(each.axis in shared for each in (loop, *_loops(loop.body))) == 1
 
 
 def _length(loop: Loop, nest: Nest) -> int:
@@ -130,13 +142,6 @@ def _length(loop: Loop, nest: Nest) -> int:
 def _steps(block: Block, axis: int) -> bool:
     """Whether some array is read along an axis, from number to number."""
     return any(a.role == "in" and a.where and a.where[-1] == counter(axis) for a in accesses(block))
-
-
-def _axis(loop: Loop, mine: set[Access], nest: Nest) -> int | None:
-    """The loop itself or the longest of those inside, if its iterations may be done at the same time."""
-    chain, _ = _chain(Block([loop]), None)
-    able = [axis for axis in chain if _in_any_order(loop, (axis,), mine)]
-    return max(able, key=lambda axis: (min(nest.extents[axis], 256), chain.index(axis)), default=None)
 
 
 def _long_sum(row: Block, shared: set[int], nest: Nest) -> int:

@@ -100,6 +100,24 @@ def test_the_numbers_are_a_cpus_and_the_right_threads_make_them(name):
     assert [kind for kind in made if kind in kinds] == kinds
 
 
+def test_threads_share_one_loop_of_a_nest_and_never_two():
+    """They would do the diagonal: what they leave out is nan there."""
+    x = numbers(33, 17)
+
+    def graph():
+        held = jt.nn.leaky_relu(x.reshape(33, 17) @ x.transpose(1, 0), 0.1)
+        told = jt.tanh(held)
+        return [held, told, told.sum() + held.mean()]
+
+    expected = [v.numpy() for v in graph()]
+    with jt.flag_scope(backend="cudasim"):
+        made = graph()
+        found = [v.numpy() for v in made[::-1]][::-1]
+
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("name", ["a sum of all", "two sums of all"])
 def test_a_long_sum_is_made_of_parts_by_many_blocks(monkeypatch, name):
     monkeypatch.setattr(schedule, "LONG", 32)

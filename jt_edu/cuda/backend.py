@@ -16,6 +16,7 @@ import numpy as np
 
 from jt_edu import backends
 from jt_edu.backends import Program, PythonBackend
+from jt_edu.base.errors import BackendError
 from jt_edu.codegen.emit_python import Source
 from jt_edu.cuda.device import ready
 from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
@@ -45,7 +46,11 @@ class Cuda(PythonBackend):
     codegen = CudaSim.codegen
 
     def __init__(self) -> None:
-        ready()
+        try:
+            ready()
+        except BackendError as error:
+            way = '"cudasim", which interprets its kernels, or "numba"'
+            raise BackendError('the backend "cuda" computes on a GPU', error.found, way) from None
         super().__init__()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

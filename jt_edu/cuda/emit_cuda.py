@@ -32,7 +32,7 @@ from jt_edu.codegen.loop_ir import (
 )  # fmt: skip
 from jt_edu.codegen.lowering import Builder
 from jt_edu.cuda.emit_tiles import TilePrinter, grouped
-from jt_edu.cuda.schedule import LANES, Launch, Touch, is_atomic, launches, rows_first, touches
+from jt_edu.cuda.schedule import LANES, Launch, Touch, is_atomic, launches, products_apart, touches
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.index_expr import Index
@@ -49,35 +49,37 @@ WORDS = {"range", "max", "min", "kernel"}  # of Python, and of this file
 
 def cuda_loops(kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
     """The loops of a kernel, and their text for a GPU, whose threads share them in their own way."""
-    nest = choose_span(collapse(Builder(rows_first(kernel), fused.stored).build()))
-    text = CudaPrinter(nest).print()
-    nest.span = None
+    nests = [choose_span(collapse(Builder(k, fused.stored).build())) for k in products_apart(kernel, fused.stored)]
+    text, nest = CudaPrinter(nests).print(), nests[0]
+    nest.span, nest.work = None, sum(each.work for each in nests)
     return nest, text
 
 
 class CudaPrinter(TilePrinter):
-    """Prints one nest as kernels and the function that launches them."""
+    """Prints nests as kernels and the function that launches them."""
 
-    def __init__(self, nest: Nest) -> None:
-        super().__init__(nest)
-        self.launch = Launch("once", nest.top)
+    def __init__(self, nests: list[Nest]) -> None:
+        super().__init__(nests[0])
+        self.nests, self.launch = nests, Launch("once", nests[0].top)
         self.number = "0"  # of the thread, or of the block, that has a room of its own for sums
         self.rooms: list[str] = []  # lines that make memory for sums, before the first launch
         self.views: dict[tuple[Node, tuple[int, ...]], str] = {}  # of such memory
         self.apart: dict[Update, str] = {}  # sums of which threads have parts -> an array of those of blocks, or ""
+        self.parts: list[str] = []  # all such arrays
         self.helpers: set[str] = set()
 
     def print(self) -> Text:
         """Kernels, and below them what launches them."""
-        found, begins, names, starts = launches(self.nest), [], [], []
-        for number, launch in enumerate(found):
-            twice = sum(other.kind == launch.kind for other in found) > 1
+        found, begins, names, starts = [(n, launch) for n in self.nests for launch in launches(n)], [], [], []
+        for number, (nest, launch) in enumerate(found):
+            twice = sum(other.kind == launch.kind for _, other in found) > 1
             names.append(launch.kind + f"{number}" * twice)
             begins.append(len(self.rows))
+            self.nest, self.apart = nest, self.apart if nest is self.nest else {}
             starts.append(self._kernel(launch))
         listed = [entry for letter in self.parameters.values() for entry in letter.values()]
         parameters = tuple([p for p, _ in listed])
-        own = [*self.views.values(), *dict.fromkeys(filter(None, self.apart.values()))]
+        own = [*self.views.values(), *self.parts]
         given = ", ".join([*(p.name for p in parameters), *own])
         text, lines = list[str](), list[tuple[int, Node]]()
         for name, begin, end in zip(names, begins, [*begins[1:], len(self.rows)], strict=True):
@@ -198,6 +200,7 @@ class CudaPrinter(TilePrinter):
     def _part(self, update: Update, last: str) -> str:
         """An array for the sums of all blocks."""
         name = self._new("part")
+        self.parts.append(name)
         size = f"min({PARTS}, -(-{last} // {PARTS}))"
         self.rooms.append(f'    {name} = cuda.device_array({size}, "{update.dtype.kernel}")')
         return name

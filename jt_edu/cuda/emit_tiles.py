@@ -120,7 +120,7 @@ class TilePrinter(Printer):
 
     def _extent(self, axis: int) -> str:
         length = self.nest.extents[axis]
-        return self._parameter(("n", axis), "n", "int64", Argument("length", length=length))
+        return self._parameter(("n", self.nest, axis), "n", "int64", Argument("length", length=length))
 
 
 def grouped(text: str) -> str:

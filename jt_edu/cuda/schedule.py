@@ -21,9 +21,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from jt_edu.codegen.loop_ir import Access, Block, Item, Loop, Nest, Store, Update, Value, accesses, everything
+from jt_edu.codegen.loop_ir import (
+    Access,
+    Block,
+    Item,
+    Loop,
+    Nest,
+    Store,
+    Update,
+    Value,
+    accesses,
+    choose_span,
+    collapse,
+    everything,
+)  # fmt: skip
+from jt_edu.codegen.lowering import Builder
 from jt_edu.cuda.contraction import Contraction, contraction
-from jt_edu.fusion.loop_fusion import Kernel
+from jt_edu.fusion.loop_fusion import Kernel, Stage
 from jt_edu.ir.index_expr import Index, counter
 from jt_edu.ir.meta_ops import REDUCERS
 from jt_edu.ir.node import Node
@@ -68,6 +82,33 @@ def rows_first(kernel: Kernel) -> Kernel:
     for stage in kernel.stages:
         stage.loops = kernel.outer + tuple(a for a in stage.loops if a not in kernel.outer)
     return kernel
+
+
+def products_apart(kernel: Kernel, stored: set[Node]) -> list[Kernel]:
+    """A kernel, cut where a product is computed that becomes tiles by itself, and not beside what was joined to it."""
+    whole, stages = rows_first(kernel), kernel.stages
+    if len(stages) < 2 or any(a.term is None for a in kernel.anchors) or _is_tiled(whole, stored):
+        return [whole]
+    groups: list[list[Stage]] = [[]]
+    for stage in stages:
+        alone = Kernel("loops", (), [Stage(stage.loops, stage.anchors)], dict(kernel.extents))
+        product = len(stage.anchors) == 1 and stage.anchors[0].reduces and _is_tiled(rows_first(alone), stored)
+        groups += [alone.stages, []] if product else []
+        groups[-1] += [] if product else [stage]
+    made: set[Node] = set()
+    for group in filter(None, groups):
+        if not {t.node for s in group for a in s.anchors for t in a.loads} & made <= stored:
+            return [whole]
+        made |= {a.node for s in group for a in s.anchors}
+    if len(groups) == 1:
+        return [whole]
+    parts = [Kernel("loops", () if g in groups[1::2] else kernel.outer, g, dict(kernel.extents)) for g in groups if g]
+    return [rows_first(part) for part in parts]
+
+
+def _is_tiled(kernel: Kernel, stored: set[Node]) -> bool:
+    nest = choose_span(collapse(Builder(kernel, stored).build()))
+    return launches(nest)[0].kind == "tiles"
 
 
 def launches(nest: Nest) -> list[Launch]:

@@ -9,7 +9,7 @@ A value becomes an array (is *stored*) when
   * several kernels read it, and computing it twice would cost more than storing it,        shared
   * several views lead to it, and it would be written anew for each: text grows as fast as that,    many ways
   * 64 operators are inlined into it, or 16 in short loops: long lines are cut into pieces,  kernel full
-  * a reshape of it is stored: the same memory; or stands behind a view, and would divide,     reshape
+  * a view reads it through a reshape, which would divide positions for every element,      reshape
   * `jt.flags.fuse` is False.                                                               fusion is off
 
 Every other value lives in a register. What is stored, and every reduction, is an *anchor*: it needs a loop, and joins
@@ -180,9 +180,8 @@ class Fuser:
         if op.flat and not op.picks:
             inner = max((k for k, n in enumerate(op.shape) if n != 1), default=0)  # the counter of the innermost loop
             divided = any(divides(w) and inner in counters_of(w) for w in op.where)
-            plain = all(isinstance(n.op, Elementwise) or len(n.shape) == 1 for n in mine)
-            if (node in self.why and not op.within) or (divided and not plain):
-                self._store(source, "reshape", "once stored, a reshape of it is the same memory, without divisions")
+            if divided and not all(isinstance(n.op, Elementwise) or len(n.shape) == 1 for n in mine):
+                self._store(source, "reshape", "a reshape behind a view would need divisions for every element")
             return
         used = counters_of(*op.where)
         reads = math.prod(op.shape[: max(used) + 1] if used else ())  # loops further in do not compute it again

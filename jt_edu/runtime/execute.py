@@ -322,7 +322,9 @@ def _run_with_scratch(step: Step, program: Program, arguments: list[Any], backen
         one = (min(math.prod(shape), ROW),) if step.blocks else shape
         size = (threads(), *one) if shared_out else one
         if slot not in cells:
-            cells[slot] = backend.empty((math.prod(size),), np.dtype(dtype))
+            cells[slot] = (backend.empty if hasattr(backend, "device") else np.empty)(
+                (math.prod(size),), np.dtype(dtype)
+            )
         arguments[position] = cells[slot].reshape(size)
     if shared_out:
         backend.launch(program, arguments, step.span, [s[0] for s in step.scratch])

@@ -221,3 +221,21 @@ def test_views_say_who_does_what_and_what_it_becomes():
     assert "loops   a block of threads for each tile of a product" in product
     assert "__global__ void each(" in shown.llvm
     assert shown.ptx or "numba-cuda" in shown.no_ptx
+
+
+def test_a_product_becomes_tiles_though_a_batch_norm_has_joined_it():
+    images, weights = numbers(2, 4, 16, 16), numbers(8, 4, 3, 3)
+    norm = jt.nn.BatchNorm2d(8)
+
+    def graph():
+        sums = jt.nn.conv2d(images, weights, padding=1, stride=2)
+        return [sums, norm(sums)]
+
+    expected = [v.numpy() for v in graph()]
+    with jt.flag_scope(backend="cudasim"), jt.trace() as trace:
+        found = [v.numpy() for v in graph()[::-1]][::-1]
+
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-4)
+    assert any("def tiles" in k.source for k in trace.kernels)
+    assert not any("def scatter" in k.source for k in trace.kernels)

@@ -317,14 +317,12 @@ def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend, order
 def _run_with_scratch(step: Step, program: Program, arguments: list[Any], backend: Backend) -> None:
     """Kernels with accumulators of their own: one set per thread, or a row that is worked on piece by piece."""
     shared_out = step.work >= PARALLEL and not step.blocks
-    cells: dict[int, Any] = {}  # one sum may be looked at under several shapes
+    cells, room = dict[int, Any](), backend.empty if hasattr(backend, "device") else np.empty  # one sum, several shapes
     for position, shape, dtype, slot in step.scratch:
         one = (min(math.prod(shape), ROW),) if step.blocks else shape
         size = (threads(), *one) if shared_out else one
         if slot not in cells:
-            cells[slot] = (backend.empty if hasattr(backend, "device") else np.empty)(
-                (math.prod(size),), np.dtype(dtype)
-            )
+            cells[slot] = room((math.prod(size),), np.dtype(dtype))
         arguments[position] = cells[slot].reshape(size)
     if shared_out:
         backend.launch(program, arguments, step.span, [s[0] for s in step.scratch])

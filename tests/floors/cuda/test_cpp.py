@@ -1,6 +1,7 @@
 """C++ of kernels: it says what the kernel says, in two languages, and refuses what it cannot say."""
 
 import contextlib
+import gc
 import importlib.metadata
 import importlib.util
 import shutil
@@ -13,6 +14,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import cuda
 from jt_edu.backends import register
+from jt_edu.runtime.devices import forget_plans
 from tests.floors.cuda.cpp_runner import GXX, Collected, Compiled, OfCpp, compiled
 from tests.floors.cuda.kernels import CASES, made
 
@@ -102,6 +104,8 @@ def on(backend):
     register(backend)
     with jt.flag_scope(backend=backend.name):
         yield backend
+    forget_plans()  # an edit would be compiled for them, too
+    gc.collect()
 
 
 def numbers(*shape):

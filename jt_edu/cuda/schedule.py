@@ -89,21 +89,21 @@ def products_apart(kernel: Kernel, stored: set[Node]) -> list[Kernel]:
     whole, stages = rows_first(kernel), kernel.stages
     if len(stages) < 2 or any(a.term is None for a in kernel.anchors) or _is_tiled(whole, stored):
         return [whole]
-    groups: list[list[Stage]] = [[]]
+    groups: list[tuple[tuple[int, ...], list[Stage]]] = [(kernel.outer, [])]  # outer loops, and what is inside
     for stage in stages:
         alone = Kernel("loops", (), [Stage(stage.loops, stage.anchors)], dict(kernel.extents))
-        product = len(stage.anchors) == 1 and stage.anchors[0].reduces and _is_tiled(rows_first(alone), stored)
-        groups += [alone.stages, []] if product else []
-        groups[-1] += [] if product else [stage]
-    made: set[Node] = set()
-    for group in filter(None, groups):
+        if len(stage.anchors) == 1 and stage.anchors[0].reduces and _is_tiled(rows_first(alone), stored):
+            groups += [((), alone.stages), (kernel.outer, [])]
+        else:
+            groups[-1][1].append(stage)
+    groups, made = [group for group in groups if group[1]], set[Node]()
+    for _, group in groups:  # what one makes and a later one reads has to be an array
         if not {t.node for s in group for a in s.anchors for t in a.loads} & made <= stored:
             return [whole]
         made |= {a.node for s in group for a in s.anchors}
     if len(groups) == 1:
         return [whole]
-    parts = [Kernel("loops", () if g in groups[1::2] else kernel.outer, g, dict(kernel.extents)) for g in groups if g]
-    return [rows_first(part) for part in parts]
+    return [rows_first(Kernel("loops", outer, group, dict(kernel.extents))) for outer, group in groups]
 
 
 def _is_tiled(kernel: Kernel, stored: set[Node]) -> bool:

@@ -1,6 +1,6 @@
 """To PTX: how is a kernel said to numba-cuda, which then compiles it without asking for a GPU?
 
-    jt_edu.cuda, and names from it     numba.cuda, and its names
+    jt_edu.cuda, and names from it     numba.cuda, and its names, to which those for tensor cores are added
     a device function under jit        one of numba's
     functions of mathlib               as they are: numba-cuda finds what they have told numba
 
@@ -35,6 +35,7 @@ from jt_edu.base.dtypes import DType
 from jt_edu.cuda.arguments import Kind
 from jt_edu.cuda.gpu_function import GpuFunction, outer_names
 from jt_edu.cuda.kernel_names import KernelName
+from jt_edu.cuda.tensor_ptx import words
 from jt_edu.cuda.translator import parsed
 
 REFUSED = (NumbaError, nvvmError, TypeError, NotImplementedError, ValueError, AssertionError)
@@ -57,6 +58,7 @@ def _asked() -> Any:
 
 
 dispatcher.get_current_device = _asked
+vars(cuda).update(words(lambda: _asked().compute_capability))
 
 
 def ptx_of(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> str:

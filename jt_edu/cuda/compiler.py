@@ -134,6 +134,7 @@ def _store() -> Store:
         except metadata.PackageNotFoundError:
             text.update(package.encode())
     here = Path(__file__)
-    for path in sorted([here.with_name("to_ptx.py"), here.with_name("tensor_ptx.py"), *(here.parents[1] / "backends" / "mathlib").glob("*.py")]):
+    ours = [here.with_name(name) for name in ("to_ptx.py", "tensor_ptx.py")]
+    for path in sorted([*ours, *(here.parents[1] / "backends" / "mathlib").glob("*.py")]):
         text.update(path.read_bytes())
     return Store(f"cuda-{text.hexdigest()[:16]}")

@@ -4,8 +4,9 @@
     tile = cuda.shared.array(32, "float32")
     cuda.syncthreads()
 
-They are those of numba.cuda, but for tensor cores, which it has no words for. They mean something inside a kernel only:
-there a thread stands in their place (thread.py). Here they are names, so that one can import them; whoever uses one outside of a kernel is told so.
+They are those of numba.cuda, which has none for tensor cores, and mean something inside a kernel only: there a thread
+stands in their place (thread.py). Here they are names, so that one can import them; whoever uses one outside of a
+kernel is told so.
 """
 
 from __future__ import annotations

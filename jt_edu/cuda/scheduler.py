@@ -113,8 +113,8 @@ def _multiplied(warp: Warp, told: dict[int, Wait], run: Any) -> list[tuple[Threa
         return [*zip(lanes, answers, strict=True)]
     ended = [t for t in warp.threads if t.laneid not in told]
     others = f"{run.told(ended)} ha{'s' if len(ended) == 1 else 've'} ended" if ended else "the block has no more"
-    words = f"multipl{'ies' if len(lanes) == 1 else 'y'} with cuda.{wait.kind}, which takes all 32 lanes of a warp, but "
-    run.report("divergent barrier", wait.place, words + others, at=lanes)
+    words = f"call{_s(lanes)} cuda.{wait.kind}, which takes all {WARPSIZE} lanes of a warp, but {others}"
+    run.report("divergent barrier", wait.place, words, at=lanes)
     return [(thread, (np.float32("nan"),) * 4) for thread in lanes]
 
 

@@ -53,7 +53,8 @@ def _product(name: str, capability: Callable[[], tuple[int, int]]) -> Any:
     word = types.float32 if name == "tf32" else types.uint32
 
     def product(_: Any, a: Any, b: Any, c: Any) -> Any:
-        if not all(isinstance(t, types.BaseTuple) and len(t) == n for t, n in zip((a, b, c), PARTS.values())):
+        given = zip((a, b, c), PARTS.values(), strict=True)
+        if not all(isinstance(kind, types.BaseTuple) and len(kind) == count for kind, count in given):
             return None  # numba says that no form of it takes these
 
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:

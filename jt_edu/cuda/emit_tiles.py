@@ -119,7 +119,7 @@ class TilePrinter(Printer):
         self._decode(j, c.rows, depth + 1)
         self._decode(i, c.columns, depth + 1)
         self.names[c.update.access] = self.cell
-        self._block(Block([*c.needed([store.value for store in c.stores]), *c.stores]), depth + 1)
+        self._block(Block([*c.tail()]), depth + 1)
 
     def _decode(self, number: str, axes: Sequence[int], depth: int) -> None:
         """Loop counters from the number of an iteration of all of them."""

@@ -116,4 +116,3 @@ def seen(word: str, words: Numbers) -> Numbers:
     if word == "mma_float16":
         return halves.view(np.float16).astype(np.float32)
     return (halves.astype(np.uint32) << 16).view(np.float32)
-

@@ -25,9 +25,10 @@ import numpy as np
 from cuda.bindings.nvjitlink import nvJitLinkError
 from cuda.bindings.nvvm import nvvmError
 from cuda.core import Linker, LinkerOptions, ObjectCode
+from llvmlite import ir
 from numba import cuda
 from numba.core.errors import NumbaError
-from numba.cuda import dispatcher, types
+from numba.cuda import dispatcher, nvvmutils, types
 from numba.cuda.cudadrv.error import CCSupportError
 from numba.cuda.np.numpy_support import from_dtype
 
@@ -41,6 +42,7 @@ from jt_edu.cuda.translator import parsed
 REFUSED = (NumbaError, nvvmError, TypeError, NotImplementedError, ValueError, AssertionError)
 UNKNOWN = (CCSupportError, nvJitLinkError)
 HERE, CUDA = "jt_edu.cuda", "_numba_cuda"
+MOST = {"tid": 1024, "ntid": 1025, "laneid": 32}  # one more than a number of threads can be
 
 
 class _Target(threading.local):
@@ -57,6 +59,16 @@ def _asked() -> Any:
     return SimpleNamespace(compute_capability=_target.cc) if _target.cc else _of_driver()
 
 
+def _in_range(builder: Any, name: str) -> Any:
+    """A number that a thread has, such as "tid.x", and how large it may be: an index made of it is not negative."""
+    found = _number(builder, name)
+    most = next((most for part, most in MOST.items() if name.startswith(part)), 2**31 - 1)
+    word = ir.IntType(32)
+    found.set_metadata("range", builder.module.add_metadata([word(0), word(most)]))
+    return found
+
+
+_number, nvvmutils.call_sreg = nvvmutils.call_sreg, _in_range
 dispatcher.get_current_device = _asked
 vars(cuda).update(words(lambda: _asked().compute_capability))
 

@@ -24,6 +24,7 @@ from jt_edu.cuda.cpp_words import (
     ATOMICS,
     BOOL,
     DOUBLE,
+    FLOAT,
     INT,
     LONG,
     MATH,
@@ -110,6 +111,8 @@ class Calls(Expressions):
         if word in BITS and len(given) == 1:
             name, dtype = BITS[word]
             return Spelled(f"{name}({self.cast(given[0], dtype).text})", LONG, INT, ATOM, word != "brev")
+        if word == "tf32" and len(given) == 1 and self.library.language.name == "cuda":
+            return Spelled(f"{self.helper(word)}({self.cast(given[0], FLOAT).text})", FLOAT, FLOAT)
         return self.math("fma", given) if word == "fma" and len(given) == 3 else None
 
     def all_lanes(self, node: ast.Call, word: str) -> None:

@@ -123,6 +123,28 @@ HELPERS = {
         "    return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;\n}"
     ),
 }
+MMA = """__device__ void mma_{0}(float* d, const {1}* a, const {1}* b, const float* c)  // of all 32 lanes
+{{
+    asm volatile("mma.sync.aligned.{2}.row.col.f32.{3}.{3}.f32 "
+        "{{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, {{%10, %11, %12, %13}};"
+        : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+        : {4},
+          {5},
+          "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
+}}"""
+HALVES, FLOATS = (
+    [", ".join(f'"r"({form.format(f"{name}[{k}]")})' for k in range(count)) for name, count in (("a", 4), ("b", 2))]
+    for form in ("{0}", "__float_as_uint({0})")
+)
+HELPERS |= {
+    "mma_float16": MMA.format("float16", "unsigned", "m16n8k16", "f16", *HALVES),
+    "mma_bfloat16": MMA.format("bfloat16", "unsigned", "m16n8k16", "bf16", *HALVES),
+    "mma_tf32": MMA.format("tf32", "float", "m16n8k8", "tf32", *FLOATS),
+    "tf32": (
+        "__device__ float tf32(float x)  // the nearest number of 10 bits behind the first one\n{\n    unsigned bits;\n"
+        '    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));\n    return __uint_as_float(bits);\n}'
+    ),
+}
 NEEDS = {
     "float_div": ("float_mod",),
     "floor_divide": ("floor_div",),

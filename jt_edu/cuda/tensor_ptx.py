@@ -88,5 +88,7 @@ def _instruction(builder: Any, kind: str, shape: str, a: list[Any], b: list[Any]
     registers = ",".join(["=f"] * len(c) + ["r"] * len(a + b) + ["f"] * len(c))
     result = ir.LiteralStructType([FLOAT] * len(c))
     function = ir.FunctionType(result, [WORD] * len(a + b) + [FLOAT] * len(c))
-    found = builder.call(ir.InlineAsm(function, text, registers), [*a, *b, *c], attrs=("convergent", "nounwind", "readnone"))
+    found = builder.call(
+        ir.InlineAsm(function, text, registers), [*a, *b, *c], attrs=("convergent", "nounwind", "readnone")
+    )
     return [builder.extract_value(found, k) for k in range(len(c))]

@@ -100,7 +100,7 @@ def test_the_table_counts_and_the_exit_code_tells_what_is_wrong(monkeypatch, cap
 def test_each_text_is_counted_where_it_is_printed_first(monkeypatch):
     monkeypatch.setattr(work, "STEPS", {"one": lambda: GRAPHS["each"], "two": lambda: GRAPHS["each"]})
     monkeypatch.setattr(cubins, "_steps", lambda build: build()().sync())
-    monkeypatch.setattr(work, "on_tensor_cores", lambda: [])
+    monkeypatch.setattr(work, "on_tensor_cores", list)
 
     assert [len(found) for found in cubins.texts_of(rows_too=False, every=False).values()] == [2, 0, 0]
 

@@ -54,7 +54,8 @@ STEPS: dict[str, Callable[..., Step]] = {"lenet": lenet, "resnet18": resnet18, "
 
 def on_tensor_cores(size: int = 4096) -> Iterator[Any]:
     """Products and convolutions of halves, and of float32 with rounded numbers; one after the other."""
-    for dtype, precision in [("float16", "highest"), ("bfloat16", "highest"), ("float32", "high"), ("float32", "medium")]:
+    kinds = ("float16", "highest"), ("bfloat16", "highest"), ("float32", "high"), ("float32", "medium")
+    for dtype, precision in kinds:
         a, b = (jt.zeros(size, size).cast(dtype).sync() for _ in range(2))
         images, weights = (jt.zeros(shape).cast(dtype).sync() for shape in ((32, 64, 56, 56), (128, 64, 3, 3)))
         jt.set_float32_matmul_precision(precision)

@@ -142,7 +142,7 @@ def test_a_product_that_jt_edu_prints_for_tensor_cores_is_the_same_in_cpp(tmp_pa
 
 
 NO_PRODUCT = {
-    ("hip", "d = cuda.mma_tf32((1.0, 1.0, 1.0, 1.0), (1.0, 1.0), (0, 0, 0, 0))"): "tensor cores of NVIDIA; found line 4",
+    ("hip", "d = cuda.mma_tf32((1.0, 1.0, 1.0, 1.0), (1.0, 1.0), (0, 0, 0, 0))"): "of NVIDIA; found line 4",
     ("hip", "x[0] = cuda.tf32(x[0])"): "tf32 of 1 number has no spelling",
     ("cuda", "d = cuda.mma_tf32((1.0, 1.0), (1.0, 1.0), (0, 0, 0, 0))"): "a is 4 numbers of float32",
     ("cuda", "d = cuda.mma_tf32(x, x, x)"): "a is 4 numbers of float32",

@@ -197,7 +197,7 @@ see.gpu_grid(kernel(BROKEN["smoothed"]), 1, 32, sixty_four[:32], np.zeros(32, np
 # For products a card has *tensor cores*. One instruction multiplies a matrix of 16 by 8 and one of 8 by 8, and the 32
 # threads of a warp are in it together. None of them has a matrix: thread 4 g + t gives four numbers of a, from rows g
 # and g + 8, and two of b, and it is given four numbers of the product. `of_a_warp` in the cell says which.
-# **Predict**: which thread writes row 9, column 3 of the product? Put its number in place of the dots.
+# **Predict**: which thread writes row 9, column 3 of the product?
 
 
 # %%
@@ -225,8 +225,7 @@ a, b = (random.integers(-4, 5, (n, 8)).astype(np.float32) for n in (16, 8))
 out = np.zeros_like(a)
 run = cuda.simulate(of_a_warp, 1, 32, a, b, out)
 print("right:", np.array_equal(out, a @ b))
-writes = [t for t in run.trips if t.name == "out"]
-predict("08.12", ..., lambda: next(t.lanes[t.addresses.index(75)] for t in writes if 75 in t.addresses))
+print("row 9, column 3:", [t.lanes[t.addresses.index(75)] for t in run.trips if t.name == "out" and 75 in t.addresses])
 
 # %% [markdown]
 # **Look.** Thread 0 takes number 0 of a row, thread 1 takes number 1, and so on (of a longer row each takes more, a

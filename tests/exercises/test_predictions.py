@@ -26,7 +26,6 @@ FOUND = {  # as it is told; or the least and the most, where it is measured
     "11.11": "[3, 4, 5, 6, 7]",
     "08.1b": "11",
     "08.8b": "4096",
-    "08.12": "5",
     "12.1b": "2048",
     "12.3b": [(20, 60)],
     "16.1b": "[10, 80]",

@@ -50,13 +50,12 @@ def numbers_of(c: Contraction, able: Container[str]) -> str:
     """
     if c.update.node.dtype is not dtypes.float32:
         return ""
-    left, right = half_of(c.left), half_of(c.right)
+    left, right, wishes, found = half_of(c.left), half_of(c.right), options(), ""
     if left is not None and left is right:
         found = str(left)
-    elif convolution(c.update.node) is not None:
-        found = "tf32" if options().allow_tf32 else ""
-    else:
-        found = PRECISION.get(options().matmul_precision, "")
+    elif wishes.allow_tf32 or wishes.matmul_precision in PRECISION:
+        slides = convolution(c.update.node) is not None
+        found = ("tf32" if wishes.allow_tf32 else "") if slides else PRECISION.get(wishes.matmul_precision, "")
     return found if found in able else ""
 
 

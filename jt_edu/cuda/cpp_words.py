@@ -20,6 +20,7 @@ import numpy as np
 
 DType = np.dtype[Any]
 BOOL, INT, LONG, FLOAT, DOUBLE = (np.dtype(n) for n in ("bool", "int32", "int64", "float32", "float64"))
+BITS_OF_HALF = np.dtype("uint16")
 UNSIGNED, UNSIGNED_LONG = np.dtype("uint32"), np.dtype("uint64")
 NAMES: dict[DType, str] = {
     BOOL: "bool", np.dtype("int8"): "signed char", np.dtype("int16"): "short", INT: "int", LONG: "long long",
@@ -143,6 +144,29 @@ HELPERS |= {
     "tf32": (
         "__device__ float tf32(float x)  // the nearest number of 10 bits behind the first one\n{\n    unsigned bits;\n"
         '    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));\n    return __uint_as_float(bits);\n}'
+    ),
+}
+HELPERS |= {  # floats of 16 bits, which lie in arrays as whole numbers
+    "half_to_float": (
+        "__device__ float half_to_float(unsigned short bits)\n{\n    unsigned size = (bits & 0x7fffu) << 13;\n"
+        "    size = size >= 0x0f800000 ? size | 0x7f800000 : __float_as_uint(__uint_as_float(size) * 0x1p112f);\n"
+        "    return __uint_as_float(size | (bits & 0x8000u) << 16);\n}"
+    ),
+    "float_to_half": (
+        "__device__ unsigned short float_to_half(float x)  // the nearest one; of two, the even one\n{\n"
+        "    unsigned bits = __float_as_uint(x), size = bits & 0x7fffffff, half = 0x7c00;\n"
+        "    if (size < 0x38800000) {\n        half = __float_as_uint(__uint_as_float(size) + 0.5f) - 0x3f000000;\n"
+        "    } else if (size < 0x47800000) {\n        half = (size - 0x37fff001 + ((size >> 13) & 1)) >> 13;\n"
+        "    } else if (size > 0x7f800000) {\n        half = ((size >> 13) & 0x3ff) | 0x7e00;\n    }\n"
+        "    return half | (bits >> 16 & 0x8000);\n}"
+    ),
+    "bfloat_to_float": (
+        "__device__ float bfloat_to_float(unsigned short bits) { return __uint_as_float((unsigned)bits << 16); }"
+    ),
+    "float_to_bfloat": (
+        "__device__ unsigned short float_to_bfloat(float x)  // the nearest one; of two, the even one\n{\n"
+        "    unsigned bits = __float_as_uint(x);\n"
+        "    return x != x ? bits >> 16 | 64 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;\n}"
     ),
 }
 NEEDS = {

@@ -41,6 +41,18 @@ static void __threadfence_block() {}
 static int __lane_id() { return lane; }
 static int __popc(unsigned x) { return __builtin_popcount(x); }
 static int __clz(int x) { return x ? __builtin_clz(x) : 32; }
+static unsigned __float_as_uint(float x)
+{
+    unsigned bits;
+    memcpy(&bits, &x, 4);
+    return bits;
+}
+static float __uint_as_float(unsigned bits)
+{
+    float x;
+    memcpy(&x, &bits, 4);
+    return x;
+}
 static float rsqrtf(float x) { return 1 / sqrtf(x); }
 static double rsqrt(double x) { return 1 / sqrt(x); }
 
@@ -84,21 +96,9 @@ static int __any_sync(unsigned, bool vote) { return __ballot_sync(0, vote) != 0;
 static int __all_sync(unsigned, bool vote) { return __ballot_sync(0, !vote) == 0; }
 
 // Tensor cores: lane 4 g + t has A[g, t], A[g + 8, t], A[g, t + 4], A[g + 8, t + 4], and B[t, g], B[t + 4, g].
-static unsigned bits_of(float x)
-{
-    unsigned bits;
-    memcpy(&bits, &x, 4);
-    return bits;
-}
-static float float_of(unsigned bits)
-{
-    float x;
-    memcpy(&x, &bits, 4);
-    return x;
-}
-static float tf32(float x) { return float_of((bits_of(x) + 0x1000) & 0xffffe000); }
-static float part(float word, int) { return float_of(bits_of(word) & 0xffffe000); }
-static float part(unsigned word, int second) { return float_of(second ? word & 0xffff0000 : word << 16); }  // bfloat16
+static float tf32(float x) { return __uint_as_float((__float_as_uint(x) + 0x1000) & 0xffffe000); }
+static float part(float word, int) { return __uint_as_float(__float_as_uint(word) & 0xffffe000); }
+static float part(unsigned word, int second) { return __uint_as_float(second ? word & 0xffff0000 : word << 16); }  // bfloat16
 template <typename T> static void multiplied(float* d, const T* a, const T* b, const float* c, int parts)
 {
     int group = lane % 32 / 4 * 4, place = lane % 4;

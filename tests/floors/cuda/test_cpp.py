@@ -127,14 +127,16 @@ def test_a_product_of_a_warp_is_the_same_in_cpp(tmp_path):
 
 
 @needs_gxx
-def test_a_product_that_jt_edu_prints_for_tensor_cores_is_the_same_in_cpp(tmp_path):
-    x, y = numbers(20, 18), numbers(18, 17)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_product_that_jt_edu_prints_for_tensor_cores_is_the_same_in_cpp(dtype, tmp_path):
+    x, y = numbers(20, 18).cast(dtype).sync(), numbers(18, 17).cast(dtype).sync()
     jt.backends.cuda.matmul.allow_tf32 = True
     try:
         with on(Collected()) as collected:
-            wanted = (x @ y).numpy()
+            wanted = (x @ y).cast("float32").numpy()
+        assert any("cuda.mma_" in source.text for source in collected.sources.values())
         with on(OfCpp(compiled(collected.texts("cuda"), tmp_path))):
-            found = (x @ y).numpy()
+            found = (x @ y).cast("float32").numpy()
     finally:
         jt.backends.cuda.matmul.allow_tf32 = False
 
@@ -187,6 +189,9 @@ EXPRESSIONS = {
     "the gradient of an embedding": embedding_gradient,
     "integers that round down": lambda: (jt.arange(-7, 7) // 3) * (jt.arange(-7, 7) % 3),
     "floats that round down": lambda: (numbers(30) // 0.25) + (numbers(30) % -0.25),
+    "halves": lambda: numbers(300).cast("float16") * 3 + (numbers(300) * 1e-5).cast("float16"),
+    "halves of 8 bits": lambda: (numbers(300).cast("bfloat16") * 3).cast("float32"),
+    "halves without end": lambda: jt.array([7e4, np.inf, -np.inf, np.nan, 65519.0]).cast("float16").cast("float32"),
     "the largest, with nan": lambda: jt.maximum(numbers(4), jt.array([np.nan, 0.0, 1.0, np.inf])),
     "functions": lambda: jt.sigmoid(numbers(9)).exp().log1p().tanh() + numbers(9).abs().sqrt() * numbers(9).sign(),
     "conditions": lambda: jt.where((numbers(9) > 0) & (numbers(9) < 1), numbers(9), 2.0),

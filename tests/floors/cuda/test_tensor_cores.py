@@ -239,6 +239,14 @@ def test_gradients_of_a_product_are_products_on_tensor_cores(numbers):
     assert counts[numbers] == 2
 
 
+def test_explain_says_that_tensor_cores_multiply_and_what():
+    halves = [jt.array(drawn(*shape)).cast("bfloat16").sync() for shape in ((17, 23), (23, 19))]
+    with jt.flag_scope(backend="cudasim"):
+        told = str(jt.explain(halves[0] @ halves[1]))
+
+    assert "a block of threads for each tile of a product, on tensor cores: bfloat16" in told
+
+
 def test_a_race_in_such_a_kernel_is_told():
     """The search can fail: the same text, with the barrier taken away."""
     left, right = (jt.array(drawn(*shape)) for shape in ((17, 23), (23, 19)))

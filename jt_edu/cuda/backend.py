@@ -10,6 +10,7 @@ loop, such as a sort, is a text for a CPU, and computed there.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ from jt_edu import backends
 from jt_edu.backends import Program, PythonBackend
 from jt_edu.base.errors import BackendError
 from jt_edu.codegen.emit_python import Source
-from jt_edu.cuda.device import ready
+from jt_edu.cuda.device import device_count, get_device_capability, ready
 from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
 from jt_edu.cuda.emit_cuda import HEADER, cuda_loops
 from jt_edu.cuda.memory import garbage
+from jt_edu.cuda.tensor_core import multiplied_by
 
 
 class CudaSim(PythonBackend):
@@ -43,11 +45,12 @@ class Cuda(PythonBackend):
     """
 
     name = device = "cuda"
-    codegen = CudaSim.codegen
 
     def __init__(self) -> None:
         try:
             ready()
+            able = [multiplied_by(get_device_capability(k)) for k in range(device_count())]
+            self.codegen = (), partial(cuda_loops, able=frozenset.intersection(*able))
         except BackendError as error:
             way = '"cudasim", which interprets its kernels, or "numba"'
             raise BackendError('the backend "cuda" computes on a GPU', error.found, way) from None

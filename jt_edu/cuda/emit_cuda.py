@@ -17,6 +17,8 @@ launches; the interpreter runs this text as it is, and so does a GPU.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from jt_edu.codegen.emit_python import NAMES, Argument, Source, Text
 from jt_edu.codegen.loop_ir import (
     Access,
@@ -31,8 +33,10 @@ from jt_edu.codegen.loop_ir import (
     everything,
 )  # fmt: skip
 from jt_edu.codegen.lowering import Builder
-from jt_edu.cuda.emit_tiles import TilePrinter, grouped
+from jt_edu.cuda.emit_tensor import TensorPrinter, numbers_of
+from jt_edu.cuda.emit_tiles import grouped
 from jt_edu.cuda.schedule import LANES, Launch, Touch, is_atomic, launches, products_apart, touches
+from jt_edu.cuda.tensor_core import SINCE
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.index_expr import Index
@@ -47,19 +51,26 @@ ROW = "thread, threads = cuda.threadIdx.x, cuda.blockDim.x"
 WORDS = {"range", "max", "min", "kernel"}  # of Python, and of this file
 
 
-def cuda_loops(kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
-    """The loops of a kernel, and their text for a GPU, whose threads share them in their own way."""
+def cuda_loops(kernel: Kernel, fused: Fused, able: Container[str] = SINCE) -> tuple[Nest, Text]:
+    """The loops of a kernel, and their text for a GPU, whose threads share them in their own way.
+
+    Args:
+        kernel: what is computed.
+        fused: the graph it is of.
+        able: the numbers that tensor cores of the GPU multiply.
+    """
     nests = [choose_span(collapse(Builder(k, fused.stored).build())) for k in products_apart(kernel, fused.stored)]
-    text, nest = CudaPrinter(nests).print(), nests[0]
+    text, nest = CudaPrinter(nests, able).print(), nests[0]
     nest.span, nest.work = None, sum(each.work for each in nests)
     return nest, text
 
 
-class CudaPrinter(TilePrinter):
+class CudaPrinter(TensorPrinter):
     """Prints nests as kernels and the function that launches them."""
 
-    def __init__(self, nests: list[Nest]) -> None:
+    def __init__(self, nests: list[Nest], able: Container[str] = SINCE) -> None:
         super().__init__(nests[0])
+        self.able = able  # what tensor cores multiply
         self.nests, self.launch = nests, Launch("once", nests[0].top)
         self.number = "0"  # of the thread, or of the block, that has a room of its own for sums
         self.rooms: list[str] = []  # lines that make memory for sums, before the first launch
@@ -104,7 +115,8 @@ class CudaPrinter(TilePrinter):
         match launch.kind:
             case "tiles":
                 assert launch.product is not None, "tiles are those of a product"
-                return self._tiles(launch.product)
+                numbers = numbers_of(launch.product, self.able)
+                return self._tensor_tiles(launch.product, numbers) if numbers else self._tiles(launch.product)
             case "once":
                 self._write(1, "if cuda.grid(1) == 0:")
                 self._block(launch.block, 2)

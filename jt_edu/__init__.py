@@ -12,9 +12,10 @@ This file is a door: names only.
 """
 
 import sys
+from functools import partial as _partial
 from typing import TYPE_CHECKING, Any
 
-from jt_edu import autograd, backends, benchmark, data, func, models, nn, optim
+from jt_edu import autograd, backends, benchmark, data, func, models, nn, ops, optim
 from jt_edu.backends.thread_pool import set_num_threads
 from jt_edu.backends.thread_pool import threads as get_num_threads
 from jt_edu.base import migration as _migration
@@ -26,6 +27,7 @@ from jt_edu.base.did_you_mean import names_of as _names_of
 from jt_edu.base.did_you_mean import suggest as _suggest
 from jt_edu.base.dtypes import *
 from jt_edu.base.errors import *
+from jt_edu.base.module_aliases import answer_calls as _answer_calls
 from jt_edu.base.module_aliases import answer_imports as _answer_imports
 from jt_edu.capture.backward import leaves as _leaves  # noqa: F401  attaches Var.backward
 from jt_edu.capture.compiled_step import compile
@@ -156,6 +158,9 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _checks["use_cuda"] = _use_cuda
     _answer_numpy(globals())
     _answer_imports()
+    _answer_calls(ops, {name: globals().get(name) for name in __all__})
+    _answer_calls(nn, {"conv": conv2d})  # Jittor's name
+    ops.__getattr__ = _partial(getattr, sys.modules[__name__])  # Jittor's room of all operators
 
     sys.modules[__name__].__class__ = _Package  # rank, world_size and in_mpi: those of whoever asks
     _begin()

@@ -16,20 +16,23 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from jt_edu.base.dtypes import DType, as_dtype
-from jt_edu.base.errors import ArgumentError, UnknownNameError
+from jt_edu.base.errors import ArgumentError, ShapeError, UnknownNameError
 from jt_edu.ir.node import Node
 from jt_edu.lens.jittor_reports import log_capture_scope, profile_scope
 from jt_edu.nn.module import Module, peeked
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.runtime.devices import CUDA, is_there
 from jt_edu.variable.var import Var
 
 __all__ = [
     "LOG", "NanoString", "NanoVector", "all_equal", "arg_reduce", "binary", "broadcast_var", "clean", "debug_msg",
-    "display_memory_info", "dump_all_graphs", "fetch", "fetch_sync", "floor_int", "has_cuda",
+    "display_memory_info", "dump_all_graphs", "fetch", "fetch_sync", "floor_int", "fuse_transpose", "has_cuda",
     "index_var", "liveness_info", "load_pth", "log_capture_scope", "make_module", "number_of_hold_vars",
     "number_of_lived_ops", "number_of_lived_vars", "peek", "profile_scope", "reduce", "reindex", "reindex_reduce",
-    "reindex_var", "save_pth", "start_grad", "sync_all", "unary", "uncertain_shape",
+    "reindex_var", "safe_clip", "save_pth", "start_grad", "sync_all", "unary", "uncertain_shape",
 ]  # fmt: skip
 
 jt: Any = sys.modules["jt_edu"]  # the door, which looks here, and so is there
@@ -64,8 +67,11 @@ def _alive(kind: type) -> list[Any]:
     return [thing for thing in gc.get_objects() if issubclass(type(thing), kind)]
 
 
-def sync_all() -> None:
+def sync_all(device_sync: bool = False) -> None:
     """Compute every Var that is alive and pending.
+
+    Args:
+        device_sync: wait for a GPU, too, if there is one.
 
     Example:
         >>> y = jt.ones(2) * 3
@@ -74,6 +80,8 @@ def sync_all() -> None:
         False
     """
     jt.sync(_alive(Var))
+    if yes_or_no("sync_all", "device_sync", device_sync) and is_there(CUDA):
+        jt.cuda.synchronize()
 
 
 def number_of_hold_vars() -> int:
@@ -304,7 +312,77 @@ def reindex_reduce(x: Any, *given: Any, **more: Any) -> Any:
     return x.reindex_reduce(*given, **more)
 
 
-reindex_var = reindex
+def reindex_var(x: Any, indexes: Any, overflow_value: float = 0) -> Any:
+    """Read at the places that Vars hold, one for each axis of x, and `overflow_value` outside x.
+
+        out[i, j, ...] = x[indexes[0][i, j, ...], indexes[1][i, j, ...], ...]
+
+    Args:
+        indexes: whole numbers, of one shape or of shapes that broadcast to one. Negative ones are outside x.
+        overflow_value: what is read there.
+
+    Raises:
+        ShapeError: there are more or fewer of them than axes.
+        DtypeError: they are no whole numbers.
+
+    Example:
+        >>> x = jt.array([[1, 2], [3, 4]])
+        >>> reindex_var(x, [jt.array([0, 1, 2]), jt.array([1, 0, 0])], -1).tolist()
+        [2, 3, -1]
+    """
+    if not isinstance(indexes, (list, tuple)) or not indexes or not all(isinstance(v, (Var, np.ndarray)) for v in indexes):
+        raise ArgumentError("reindex takes a shape and what is read, or a list of Vars", repr(indexes), "x[1:]")
+    places = jt.broadcast_tensors(*indexes)
+    if len(places) != x.ndim:
+        raise ShapeError("there is one index for each axis", f"{len(places)} for shape {x.shape}", "x[rows]")
+    if 0 in x.shape:
+        return jt.full(places[0].shape, overflow_value, x.dtype)
+    inside = jt.ones(places[0].shape, bool)
+    for k, n in zip(places, x.shape, strict=True):
+        inside = inside & (k >= 0) & (k < n)
+    read = x[tuple(k.clamp(0, n - 1) for k, n in zip(places, x.shape, strict=True))]
+    return jt.where(inside, read, jt.array(overflow_value, x.dtype))
+
+
+def fuse_transpose(x: Any, axes: Any = ()) -> Any:
+    """x with its axes in another order: `x.transpose(axes)`, each of which is part of the kernel that reads it here.
+
+    Example:
+        >>> fuse_transpose(jt.ones(2, 3, 4), (1, 2, 0)).shape
+        (3, 4, 2)
+    """
+    return x.permute(*axes)
+
+
+class _SafeClip(jt.Function):  # type: ignore[misc]  # jt is looked up
+    def __init__(self, left: float, right: float) -> None:
+        self.left, self.right = left, right
+
+    def execute(self, x: Var) -> Any:
+        limits = jt.finfo(x.dtype)
+        return x.clamp(max(self.left, limits.min), min(self.right, limits.max))
+
+    def grad(self, dout: Var) -> Any:
+        return dout
+
+
+def safe_clip(x: Any, left: float = -1e300, right: float = 1e300) -> Any:
+    """x limited to bounds, and to what its dtype can hold, so that it is finite. Its gradient is that of x everywhere.
+
+    Args:
+        x: floats of any shape.
+        left: the lower bound.
+        right: the upper bound.
+
+    Raises:
+        DtypeError: x holds no floats.
+
+    Example:
+        >>> x = jt.array([-jt.inf, 0.5, 2.0])
+        >>> safe_clip(x, 0, 1).tolist(), jt.grad(safe_clip(x, 0, 1).sum(), x).tolist()
+        ([0.0, 0.5, 1.0], [1.0, 1.0, 1.0])
+    """
+    return _SafeClip(left, right)(jt.as_tensor(x))
 
 
 def index_var(x: Any, dim: int | None = None) -> Any:

@@ -158,8 +158,8 @@ WHY = {  # of some of these names: what was found
     ("jt.distributed", "reduce_op"): "that an old name, which PyTorch gave up as well",
 }
 _OF_VARS = (
-    "arg_reduce binary broadcast_var debug_msg fetch_sync floor_int index_var peek reduce reindex_var unary "
-    "uncertain_shape"
+    "arg_reduce binary broadcast_var debug_msg fetch_sync floor_int fuse_transpose index_var peek reduce reindex_var "
+    "safe_clip unary uncertain_shape"
 )
 JITTORS = {name: f"jt_edu.jittor_names:{name}" for name in _OF_VARS.split()}  # names that a Var lacks, too
 JITTORS |= {name: f"jt_edu.sparse:{name}" for name in ("to_sparse", "to_sparse_csr")}
@@ -170,7 +170,7 @@ _OF_JT = (
     "sync_all"
 )
 ROOMS = (  # loaded when asked for
-    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft amp "
+    "core utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft amp "
     "config zoo cuda library"
 )
 _OF_MATRICES = (

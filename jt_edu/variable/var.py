@@ -52,6 +52,7 @@ class Var(Arithmetic):
     __array_priority__ = 1000
 
     if TYPE_CHECKING:  # what ops/ attaches: sum, reshape, matmul, indexing and all others
+        name: str
 
         def __getattr__(self, name: str) -> Callable[..., Var]: ...
         def __getitem__(self, key: Any) -> Var: ...
@@ -104,15 +105,6 @@ class Var(Arithmetic):
         self._node.holders -= 1
         self._node = node
         node.owner = weakref.ref(self)
-
-    @property
-    def name(self) -> str:
-        """A name for pictures and messages."""
-        return self._node.name
-
-    @name.setter
-    def name(self, name: str) -> None:
-        self._node.name = name
 
     def __len__(self) -> int:
         if not self.shape:

@@ -144,7 +144,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
         "PILToTensor",
     ): "leaving it out: images are arrays of pixels, and ToTensor makes planes of them",
     ("jt.data.transform", "RandomInvert"): "RandomApply([Lambda(invert)]), with a function of your own",
-    ("jt.data.transform", "TenCrop"): "FiveCrop(size), of the image and of its mirror image",
     ("jt.data.transform", "Crop"): "Lambda(function), with image[top:bottom, left:right]",
     ("jt.data.transform", "InterpolationMode"): '"nearest" or "bilinear", as texts',
     ("jt.data.transform", "functional"): "the transforms themselves: Resize(4)(image)",
@@ -157,21 +156,20 @@ WHY = {  # of some of these names: what was found
     **{("jt.flags", f): _LEVEL for f in _LEVELS},
     ("jt.distributed", "reduce_op"): "that an old name, which PyTorch gave up as well",
 }
-_OF_VARS = (
-    "arg_reduce binary broadcast_var debug_msg fetch_sync floor_int fuse_transpose index_var peek reduce reindex_var "
-    "safe_clip unary uncertain_shape"
-)
+_OF_VARS = "debug_msg fetch_sync peek uncertain_shape"
+_OPERATORS = "arg_reduce binary broadcast_var floor_int fuse_transpose index_var reduce reindex_var safe_clip unary"
 JITTORS = {name: f"jt_edu.jittor_names:{name}" for name in _OF_VARS.split()}  # names that a Var lacks, too
+JITTORS |= {name: f"jt_edu.jittor_operators:{name}" for name in _OPERATORS.split()}
 JITTORS |= {name: f"jt_edu.sparse:{name}" for name in ("to_sparse", "to_sparse_csr")}
 _OF_JT = (
-    "LOG NanoString NanoVector all_equal clean display_memory_info dump_all_graphs fetch has_cuda "
+    "LOG NanoString NanoVector clean display_memory_info dump_all_graphs fetch has_cuda "
     "liveness_info load_pth save_pth log_capture_scope make_module "
-    "number_of_hold_vars number_of_lived_ops number_of_lived_vars profile_scope reindex reindex_reduce start_grad "
+    "number_of_hold_vars number_of_lived_ops number_of_lived_vars profile_scope start_grad "
     "sync_all"
 )
 ROOMS = (  # loaded when asked for
-    "core utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft amp "
-    "config zoo cuda library"
+    "core utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names jittor_operators "
+    "sparse linalg fft amp config zoo cuda library"
 )
 _OF_MATRICES = (
     "cholesky cholesky_solve det eig eigh inv logdet lstsq lu_factor matrix_exp matrix_rank pinv qr slogdet solve "
@@ -180,6 +178,7 @@ _OF_MATRICES = (
 MATRICES = {name: f"jt_edu.linalg:{name}" for name in _OF_MATRICES.split()}
 MATRICES |= {"inverse": "jt_edu.linalg:inv", "pinverse": "jt_edu.linalg:pinv"}
 JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
+JITTORS_OWN |= {name: f"jt_edu.jittor_operators:{name}" for name in ("all_equal", "reindex", "reindex_reduce")}
 JITTORS_OWN |= {f: f"jt_edu.amp:{f}" for f in ("autocast", "get_autocast_dtype", "is_autocast_enabled")}
 _OF_SPARSE = "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor"
 JITTORS_OWN |= {name: f"jt_edu.sparse:{name}" for name in _OF_SPARSE.split()}

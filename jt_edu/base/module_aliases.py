@@ -124,6 +124,7 @@ class Callable(ModuleType):
     """
 
     def __call__(self, *given: Any, **named: Any) -> Any:
+        """The function of this name."""
         return vars(self)["_function"](*given, **named)
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import jittor_names
+from jt_edu import jittor_names, jittor_operators
 
 
-@pytest.mark.parametrize("name", jittor_names.__all__)
-def test_jt_has_each_name(name):
-    assert getattr(jt, name) is getattr(jittor_names, name)
+@pytest.mark.parametrize(("room", "name"), [(r, name) for r in (jittor_names, jittor_operators) for name in r.__all__])
+def test_jt_has_each_name(room, name):
+    assert getattr(jt, name) is getattr(room, name)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ jt: Any = sys.modules["jt_edu"]  # the door, which looks here, and so is there
 NanoVector: Any = tuple  # shapes are tuples here
 NanoString: Any = as_dtype
 _log = logging.getLogger("jt_edu")  # by default Python shows warnings and errors
+_terminal = logging.StreamHandler()
 LOG = SimpleNamespace(i=_log.info, v=_log.debug, vv=_log.debug, vvv=_log.debug, w=_log.warning, e=_log.error)
 clean, load_pth, save_pth = jt.gc, jt.load, jt.save  # the suffix of a file says what it holds
 
@@ -53,6 +54,22 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(name)
     way = "jt.kernel_sources(y), which shows what numba compiles"
     raise UnknownNameError("jt.compiler has no C++ compiler, and so none of its names", name, way)
+
+
+def show_log(level: int) -> None:
+    """What `jt.flags.log_v` does: from 1 on all that is logged is seen, below only what Python shows by default.
+
+    Example:
+        >>> with jt.flag_scope(log_v=1):
+        ...     logging.getLogger("jt_edu").isEnabledFor(logging.DEBUG)
+        True
+    """
+    if level < 1:
+        _log.removeHandler(_terminal)
+        _log.setLevel(logging.NOTSET)
+    else:
+        _log.addHandler(_terminal)
+        _log.setLevel(logging.DEBUG)
 
 
 # ------------------------------------------------------------------------------------------------------- what is alive

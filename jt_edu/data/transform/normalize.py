@@ -54,7 +54,7 @@ class ToTensor:
 class ToPILImage:
     """A Pillow image from pixels or planes; floats from 0 to 1 become 0 to 255, rounded and clipped.
 
-    Floats with 1 to 4 channels at their end, and not at their beginning, are taken as (height, width, channels).
+    Floats are planes, unless only their end can be channels: at most 4, behind two axes of more than 4.
 
     Args:
         mode: of the image, in Pillow's words; "L", "LA", "RGB" or "RGBA" by default, for 1 to 4 channels.
@@ -76,7 +76,7 @@ class ToPILImage:
     def __call__(self, image: Any) -> Any:
         """The image for Pillow."""
         planes = unfolded(image)[0]
-        if planes.ndim == 3 and not 1 <= planes.shape[0] <= 4 and 1 <= planes.shape[2] <= 4:
+        if planes.ndim == 3 and min(planes.shape[:2]) > 4 >= planes.shape[2] > 0:
             planes = np.moveaxis(planes, -1, 0)
         planes = _bytes("ToPILImage", planes)
         pixels = _as_pixels("ToPILImage", planes.numpy() if isinstance(planes, Var) else planes)

@@ -10,6 +10,24 @@ _LU = "jt.linalg.lu_factor(x), for both factors in one matrix; jt.linalg.lu(x), 
 _LEVEL = "a level of Jittor's, which would change in which dtype every operator answers, everywhere"
 _LEVELS = ("amp_reg", "amp_level", "auto_mixed_precision_level")
 _AMP = 'with jt.amp.autocast(dtype="float16", lists="apex"):, whose lists say which function prefers float16'
+_TUNED = "leaving it out: algorithms are chosen automatically, see jt.explain(y)"
+_NUMBA = "leaving it out: kernels are Python, which numba compiles, see jt.kernel_sources(y)"
+_WATCHED = "with jt.trace(values=True) as t:, or y.graph()"
+_MEASURED = "with jt.profile_scope() as report:"
+_COUNTED = "jt.memory_stats()"
+_LOGGED = "jt.flags.log_v = 1, or with jt.log_capture_scope() as logs:"
+_JITTORS_FLAGS = {  # what does the same -> flags of its compiler, its tuners, its allocators and its log
+    _TUNED: "enable_tuner jit_search_kernel jit_search_kernel_rerun jit_search_kernel_warmup",
+    _NUMBA: "cc_flags cc_path cc_type compile_options exclude_pass gdb_attach gdb_path gopt_disable nvcc_path",
+    _WATCHED: "trace_depth trace_py_var trace_var_data",
+    _MEASURED: "profiler_enable profiler_record_peek profiler_rerun profiler_warmup",
+    _COUNTED: "profile_memory_enable stat_allocator_total_alloc_byte use_sfrl_allocator use_stat_allocator",
+    _LOGGED: "log_file log_silent log_vprefix",
+    "jt.flags.fuse = False": "no_fuse",
+    "with jt.no_grad():": "no_grad",
+    "the variable JT_EDU_CACHE, which says where kernels are kept": "cache_path",
+    'jt.array(..., "float32"): arrays of 64 bits stay as they are': "auto_convert_64_to_32",
+}
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
     ("jt", "device"): _CPU,
@@ -78,15 +96,25 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "cudnn"): _CPU,
     ("jt", "mps"): _CPU,
     ("jt", "xpu"): _CPU,
-    ("jt", "mkl"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
-    ("jt", "mkldnn"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
+    ("jt", "mkl"): _TUNED,
+    ("jt", "mkldnn"): _TUNED,
+    ("jt", "compile_custom_op"): "jt.code, whose body is Python",
+    ("jt", "compile_custom_ops"): "jt.code, whose body is Python",
+    ("jt", "profile_mark"): _MEASURED,
+    ("jt", "dump_trace_data"): _WATCHED,
+    ("jt", "clear_trace_data"): _WATCHED,
+    ("jt", "print_trace"): 'jt.flags.tracebacks = "full"',
+    ("jt", "ternary_out_hint"): "jt.where(cond, x, y)",
+    ("x", "out_hint"): "leaving it out: what a gradient needs is kept, or computed again where that is cheaper",
+    ("x", "compile_options"): _NUMBA,
     **{("jt.flags", f): _AMP for f in _LEVELS},
+    **{("jt.flags", f): way for way, flags in _JITTORS_FLAGS.items() for f in flags.split()},
     ("jt", "fp16_utils"): "jt.amp, which has FP16_Optimizer; net.half(), for network_to_half(net)",
     ("jt", "apex"): "jt.amp, which has Apex's amp.initialize and scale_loss, and FP16_Optimizer",
     ("jt.cuda", "amp"): 'jt.amp: with jt.amp.autocast(dtype="float16"):, and jt.amp.GradScaler()',
     ("jt.backends", "cudnn"): "jt.backends.conv, whose benchmark and deterministic are those of PyTorch's cudnn",
     ("jt.backends", "mkldnn"): "jt.backends.conv: algorithms are chosen automatically",
-    ("jt.backends", "mkl"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
+    ("jt.backends", "mkl"): _TUNED,
     ("jt.backends", "cuda"): _CPU,
     ("jt.backends", "mps"): _CPU,
     ("jt.backends", "openmp"): "jt.set_num_threads",

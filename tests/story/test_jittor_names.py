@@ -142,6 +142,20 @@ def test_what_is_logged_is_seen_while_log_v_says_so(capsys):
     assert jt.flags.log_v == 0
 
 
+@pytest.mark.parametrize(
+    ("flag", "way"),
+    [
+        ("compile_options", "kernels are Python, which numba compiles"), ("enable_tuner", "see jt.explain"),
+        ("trace_py_var", "with jt.trace"), ("use_stat_allocator", "jt.memory_stats"), ("cache_path", "JT_EDU_CACHE"),
+        ("log_vprefix", "jt.flags.log_v = 1"), ("no_fuse", "jt.flags.fuse = False"), ("profiler_enable", "with jt.prof"),
+    ],
+)  # fmt: skip
+def test_a_flag_of_jittors_compiler_brings_what_does_the_same(flag, way):
+    for ask in (lambda: getattr(jt.flags, flag), lambda: setattr(jt.flags, flag, 1)):
+        with pytest.raises(jt.UnknownNameError, match=f"jt.flags offers no {flag}. Try: .*{way}"):
+            ask()
+
+
 def test_a_name_is_a_text_and_is_called_to_give_one():
     x = jt.ones(2)
 

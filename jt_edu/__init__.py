@@ -13,7 +13,6 @@ This file is a door: names only.
 
 import sys
 from functools import partial as _partial
-from pkgutil import resolve_name as _resolve
 from typing import TYPE_CHECKING, Any
 
 from jt_edu import autograd, backends, benchmark, data, func, models, nn, ops, optim
@@ -157,7 +156,7 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv"])[0]
     _suggest(Var, "a Var", "x", {"jt": __all__}, _migration.JITTORS | _migration.MATRICES)
     _checks["use_cuda"] = _use_cuda
-    _checks["log_v"] = lambda level: _resolve("jt_edu.jittor_names:show_log")(level)  # noqa: PLW0108 - loads it late
+    _checks["log_v"] = lambda level: sys.modules[__name__].jittor_names.show_log(level)  # loaded when asked for
     _answer_numpy(globals())
     _answer_imports()
     _answer_calls(ops, {name: globals().get(name) for name in __all__})

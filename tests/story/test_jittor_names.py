@@ -147,7 +147,7 @@ def test_what_is_logged_is_seen_while_log_v_says_so(capsys):
     [
         ("compile_options", "kernels are Python, which numba compiles"), ("enable_tuner", "see jt.explain"),
         ("trace_py_var", "with jt.trace"), ("use_stat_allocator", "jt.memory_stats"), ("cache_path", "JT_EDU_CACHE"),
-        ("log_vprefix", "jt.flags.log_v = 1"), ("no_fuse", "jt.flags.fuse = False"), ("profiler_enable", "with jt.prof"),
+        ("log_vprefix", "jt.flags.log_v = 1"), ("no_fuse", "jt.flags.fuse = False"), ("profiler_enable", "profile_scope"),
     ],
 )  # fmt: skip
 def test_a_flag_of_jittors_compiler_brings_what_does_the_same(flag, way):

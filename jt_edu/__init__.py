@@ -152,16 +152,17 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _later |= {name: f"jt_edu.{name}" for name in _migration.ROOMS.split()}
     _later |= {"transform": "jt_edu.data.transform", **_migration.JITTORS, **_migration.JITTORS_OWN}
     _later |= _migration.MATRICES
+    _at = _partial(getattr, sys.modules[__name__])
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv"])[0]
     _suggest(Var, "a Var", "x", {"jt": __all__}, _migration.JITTORS | _migration.MATRICES)
     _checks["use_cuda"] = _use_cuda
-    _checks["log_v"] = lambda level: sys.modules[__name__].jittor_names.show_log(level)  # loaded when asked for
+    _checks["log_v"] = lambda level: _at("jittor_names").show_log(level)  # noqa: PLW0108 - loaded when asked for
     _answer_numpy(globals())
     _answer_imports()
     _answer_calls(ops, {name: globals().get(name) for name in __all__})
     _answer_calls(nn, {"conv": conv2d})  # Jittor's name
-    ops.__getattr__ = _partial(getattr, sys.modules[__name__])  # Jittor's room of all operators
+    ops.__getattr__ = _at  # Jittor's room of all operators
 
     sys.modules[__name__].__class__ = _Package  # rank, world_size and in_mpi: those of whoever asks
     _begin()

@@ -146,8 +146,8 @@ def test_what_is_logged_is_seen_while_log_v_says_so(capsys):
     ("flag", "way"),
     [
         ("compile_options", "kernels are Python, which numba compiles"), ("enable_tuner", "see jt.explain"),
-        ("trace_py_var", "with jt.trace"), ("use_stat_allocator", "jt.memory_stats"), ("cache_path", "JT_EDU_CACHE"),
-        ("log_vprefix", "jt.flags.log_v = 1"), ("no_fuse", "jt.flags.fuse = False"), ("profiler_enable", "profile_scope"),
+        ("trace_py_var", "with jt.trace"), ("use_stat_allocator", "memory_stats"), ("cache_path", "JT_EDU_CACHE"),
+        ("log_vprefix", "jt.flags.log_v = 1"), ("no_fuse", "fuse = False"), ("profiler_enable", "profile_scope"),
     ],
 )  # fmt: skip
 def test_a_flag_of_jittors_compiler_brings_what_does_the_same(flag, way):

@@ -157,7 +157,7 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv"])[0]
     _suggest(Var, "a Var", "x", {"jt": __all__}, _migration.JITTORS | _migration.MATRICES)
     _checks["use_cuda"] = _use_cuda
-    _checks["log_v"] = lambda level: _at("jittor_names").show_log(level)  # noqa: PLW0108 - loaded when asked for
+    _checks["log_v"] = lambda level: _at("jittor_names").show_log(level)
     _answer_numpy(globals())
     _answer_imports()
     _answer_calls(ops, {name: globals().get(name) for name in __all__})

@@ -164,7 +164,7 @@ class Arithmetic:
                    [2, 4]])
         """
         if where is None:
-            return self.reindex_var(shape, fill)
+            return self.reindex_var(shape, fill)  # type: ignore[attr-defined, no-any-return]  # jittor_operators.py
         size = check_shape(shape)
         index = self._indices("reindex", where, len(size))
         inside = None if valid is None else self._indices("reindex", valid, len(size))[0]

@@ -1,5 +1,6 @@
 """Core: Vars and their meta-operators, gradients, flags, traces, allocators and errors."""
 
+import logging
 import traceback
 import warnings
 from types import MappingProxyType, SimpleNamespace
@@ -306,6 +307,7 @@ ROWS = [
     *shows(jt.single_process_scope, "rank", 1, alone, [None, "here"]),
     *shows(jt.flag_scope, "fuse", False, flagged(kernels), 3),
     *shows(jt.flag_scope, "lazy_execution", False, flagged(pending), False),
+    *shows(jt.flag_scope, "log_v", 1, flagged(lambda: logging.getLogger("jt_edu").isEnabledFor(logging.DEBUG))),
     *shows(jt.flag_scope, "backend", "numba", flagged(runs_with), "numba"),
     *shows(jt.flag_scope, "lenient_grad", True, flagged(gradient_of_nothing), [0.0]),
     *shows(jt.flag_scope, "compile_processes", 3, flagged(compile_processes._processes), 3),

@@ -15,7 +15,8 @@ import sys
 from functools import partial as _partial
 from typing import TYPE_CHECKING, Any
 
-from jt_edu import autograd, backends, benchmark, data, func, models, nn, ops, optim
+from jt_edu import autograd, backends, benchmark, data, func, models, nn, optim
+from jt_edu import ops as _ops
 from jt_edu.backends.thread_pool import set_num_threads
 from jt_edu.backends.thread_pool import threads as get_num_threads
 from jt_edu.base import migration as _migration
@@ -160,9 +161,9 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _checks["log_v"] = lambda level: _at("jittor_names").show_log(level)
     _answer_numpy(globals())
     _answer_imports()
-    _answer_calls(ops, {name: globals().get(name) for name in __all__})
+    _answer_calls(_ops, {name: globals().get(name) for name in __all__})
     _answer_calls(nn, {"conv": conv2d})  # Jittor's name
-    ops.__getattr__ = _at  # Jittor's room of all operators
+    _ops.__getattr__ = _at  # Jittor's room of all operators
 
     sys.modules[__name__].__class__ = _Package  # rank, world_size and in_mpi: those of whoever asks
     _begin()

@@ -35,6 +35,7 @@ class Flags:
     module_repr: str = "pytorch"  # how modules print; "jittor": the arguments in order
     use_cuda: int = 0  # Jittor's; 1 is refused, as everything is on the CPU
     compile_processes: int = 0  # that compile the kernels of a plan; 0: as many as there are cores, see lens
+    log_v: int = 0  # Jittor's; 1 and above: what jt.LOG.i, LOG.v and the framework log goes to the terminal, too
     lenient_grad: bool = False  # True, as Jittor: several losses are summed, no path is a gradient of 0; with a warning
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -26,6 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "lab",
         "course_files",
         "precompile",
+        "jittor_operators",
         "jittor_names",
         "pytorch_converter",
         "bench",

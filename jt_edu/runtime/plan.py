@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 from jt_edu.backends import Backend, Program
 from jt_edu.base.trace import Decision
 from jt_edu.codegen.emit_python import Argument, Parameter, Printer, Source, Text
+from jt_edu.codegen.emit_row_blocks import row_block_text
 from jt_edu.codegen.loop_ir import Nest, choose_span, collapse, cut
 from jt_edu.codegen.lowering import Builder
 from jt_edu.codegen.prefetch import FEW, reach
@@ -161,6 +162,8 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int], codegen: Codegen)
         return _convolution_step(kernel, fused, slot)
     if kernel.kind == "product":
         return _product_step(kernel, slot)
+    if kernel.kind == "row blocks":
+        return _row_block_step(kernel, fused, slot)
     if codegen[1] is None:
         nest = cut(choose_span(collapse(Builder(kernel, fused.stored).build())))
         text = Printer(reach(nest) if fused.lookups or nest.work >= FEW else nest).print()
@@ -209,6 +212,15 @@ def _product_step(kernel: Kernel, slot: dict[Node, int]) -> Step:
     cost = (made.span, made.flops / FLOPS_AT_ONCE, False, made.flops)
     step = _kernel_step(kernel, made.text, made.nodes, slot, cost, _name(made.nodes))
     step.way, step.plain = made.way, made.plain
+    return step
+
+
+def _row_block_step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
+    """Products and the loops between them, a block of rows at a time."""
+    made = row_block_text(kernel, fused.stored)
+    nodes = sorted({n for _, n in made.text.lines if n.data is None}, key=slot.__getitem__)
+    step = _kernel_step(kernel, made.text, nodes, slot, (made.span, made.work, False, made.flops), _name(nodes))
+    step.way = "BLAS", made.why
     return step
 
 

@@ -1,0 +1,212 @@
+"""Row blocks: may products of matrices, and the loops between them, run a block of rows at a time?
+
+    scores  = q @ k.T                   for each block of rows:
+    weights = softmax(scores)     ->        products that make these rows         makers
+    out     = weights @ v                   loops over each of them
+                                            products that read them               takers
+
+What lies between two products is then as large as a block, and stays in the cache: attention needs memory in proportion
+to its length, not to the square of it. The loops must sum or compare along a row, as a softmax does: between two
+products without such loops, as in a perceptron, what lies between is small.
+
+Both gradients of such a product are products again that read rows: by a softmax's own rows, which the kernel computes
+anew from the makers. So the rows are never stored, neither for the result nor for its gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from jt_edu.fusion.loop_fusion import Anchor, Kernel, Stage
+from jt_edu.ir.expression import Term
+from jt_edu.ir.matmul_pattern import SMALL, Product
+from jt_edu.ir.node import Node
+
+KIND = "row blocks"
+
+
+@dataclass(eq=False)
+class _Group:
+    """What becomes one kernel, in the place of kernel `at`."""
+
+    at: int
+    loops: list[int]  # kernels of loops, in order
+    makers: dict[Node, Anchor]
+    nodes: set[Node]  # that are made on the way, block by block
+    takers: list[Anchor] = field(default_factory=list)
+
+
+def product_of(anchor: Anchor) -> Product | None:
+    """The product of real matrices that an anchor is."""
+    found = anchor.contraction
+    return found if isinstance(found, Product) and anchor.node.dtype in ("float32", "float64") else None
+
+
+def takes(p: Product, rows: Node) -> str:
+    """How a product reads `rows`: "each" (it makes rows of its own), "left" or "right" (it sums over them), or ""."""
+    if p.left.node is p.right.node or rows.shape[-2:] == (1, 1):
+        return ""
+    if p.left.node is rows:
+        return "left" if p.left.transposed else "each"
+    return "right" if p.right.node is rows and not p.right.transposed and p.left.transposed else ""
+
+
+class RowBlocks:
+    """One search through the `kernels` of a fuser, which stand in the order in which they run."""
+
+    def __init__(self, kernels: list[Kernel], root: Mapping[Node, Node], wanted: set[Node]) -> None:
+        self.kernels, self.root, self.wanted = kernels, root, wanted
+        self.home = {a.node: p for p, kernel in enumerate(kernels) for a in kernel.anchors}
+        self.anchors = {a.node: a for kernel in kernels for a in kernel.anchors}
+        self.readers: dict[Node, list[tuple[int, Anchor]]] = defaultdict(list)
+        for p, kernel in enumerate(kernels):
+            for anchor in kernel.anchors:
+                for node in {root.get(n, n) for n in anchor.reads}:
+                    self.readers[node].append((p, anchor))
+        self.groups: list[_Group] = []
+
+    def find(self) -> tuple[list[Kernel], set[Node]]:
+        """The kernels, with some put together, and the nodes that need no array."""
+        for p, kernel in enumerate(self.kernels):
+            for anchor in kernel.anchors if kernel.kind == "product" else ():
+                self._take(p, anchor)
+        while bad := [g for g in self.groups if not self._holds(g)]:
+            lost = set[Node]().union(*(g.nodes for g in bad))
+            self.groups = [g for g in self.groups if not g.nodes & lost]
+        inside = set[Node]().union(*(g.nodes for g in self.groups))
+        return self._put_together() if self.groups else self.kernels, {n for n in inside if not self._outside(n)}
+
+    def _take(self, p: int, anchor: Anchor) -> None:
+        """Add a product that reads rows to a group that makes them, or begin one."""
+        product = product_of(anchor)
+        for rows in product.sides if product else ():
+            home = self.home.get(rows, -1)
+            if home < 0 or self.kernels[home].kind != "loops" or not self._fits(anchor, rows, home):
+                continue
+            group = next((g for g in self.groups[::-1] if home in g.loops and self._can_wait(g, p, g)), None)
+            if group is None:
+                group = self._begin(p, home)
+            if group is not None:
+                group.at = p
+                group.takers.append(anchor)
+                return
+
+    def _fits(self, anchor: Anchor, rows: Node, home: int) -> bool:
+        """Whether a product takes rows as the loops at `home` make them."""
+        p, outer = product_of(anchor), self.kernels[home].outer
+        if p is None or not takes(p, rows) or len(rows.shape) != len(outer) + 1 or min(rows.shape[-2:]) < 2:
+            return False
+        (*lead, high), wide = (self.kernels[home].extents[o] for o in outer), rows.shape[-1]
+        mine = (p.rows, p.summed) if takes(p, rows) == "each" else (p.summed, p.rows)
+        mine = (p.summed, p.columns) if takes(p, rows) == "right" else mine
+        reduces = any(a.reduces and a.by_rows >= 0 for a in self.kernels[home].anchors)
+        written = self.anchors[rows].axes[:-1] == outer and rows.shape == (*lead, high, wide)
+        return reduces and written and (p.batch, *mine) == (math.prod(lead), high, wide)
+
+    def _begin(self, p: int, home: int) -> _Group | None:
+        """A group that makes the rows of the loops at `home`, and all rows that they read, and takes others in."""
+        group = _Group(p, [], {}, set())
+        if not self._add_loops(group, home) or not group.makers:
+            return None
+        group.nodes = {a.node for k in group.loops for a in self.kernels[k].anchors} | group.makers.keys()
+        for other in [g for g in self.groups if set(g.loops) <= set(group.loops) and self._can_wait(g, p, group)]:
+            group.takers += other.takers
+            self.groups.remove(other)
+        self.groups.append(group)
+        return group
+
+    def _add_loops(self, group: _Group, p: int) -> bool:
+        """Add the loops of kernel `p`, behind those whose rows they read; False if they do not go row by row."""
+        kernel = self.kernels[p]
+        high = [kernel.extents[o] for o in kernel.outer]
+        loads = [(a, t) for a in kernel.anchors for t in a.loads if self.home.get(t.node, p) != p]
+        for anchor, t in loads:
+            before, maker = self.kernels[self.home[t.node]], self.anchors[t.node]
+            if len(t.node.shape) != len(high) + 1 or t.node.shape[-1] < 2 or not self._by_row(kernel, anchor, t):
+                continue
+            if before.kind == "product" and self._makes(maker):
+                group.makers[t.node] = maker
+            elif before.kind == "loops" and [before.extents[o] for o in before.outer] == high:
+                number = self.home[t.node]
+                if number not in group.loops and not self._add_loops(group, number):
+                    return False
+        group.loops.append(p)
+        whole = bool(high) and all(a.term is not None for a in kernel.anchors)
+        return whole and all(self._by_row(kernel, a, t) for a, t in loads if self.home[t.node] in group.loops)
+
+    def _by_row(self, kernel: Kernel, anchor: Anchor, t: Term) -> bool:
+        """Whether a load reads what belongs to the row that is worked on."""
+        outer = [o for o in kernel.outer if kernel.extents[o] > 1]
+        long = [w for w, n in zip(t.where, t.view, strict=True) if n > 1][: len(outer)]
+        return (
+            t.guard is None
+            and t.view == t.node.shape
+            and outer == [anchor.axes[w.args[0]] if w.op == "counter" else -1 for w in long]
+        )
+
+    def _makes(self, anchor: Anchor) -> bool:
+        """Whether a product can make rows a block at a time."""
+        p, shape = product_of(anchor), anchor.node.shape
+        if p is None or p.left.transposed or p.left.node is p.right.node or min(shape[-2:]) < 2:
+            return False
+        return (p.batch, p.rows, p.columns) == (math.prod(shape[:-2]), *shape[-2:])
+
+    def _can_wait(self, group: _Group, p: int, mine: _Group) -> bool:
+        """Whether nobody up to kernel `p`, but what belongs to `mine`, reads what the products of a group make."""
+        made = {a.node for a in group.takers}
+        between = ((q, a) for q in range(group.at, p + 1) for a in self.kernels[q].anchors)
+        others = (a for q, a in between if a not in group.takers and q not in mine.loops and a.node not in mine.makers)
+        return not any({self.root.get(n, n) for n in a.reads} & made for a in others)
+
+    def _outside(self, node: Node) -> list[int]:
+        """The kernels that need an array of what groups make: those which do not make it themselves."""
+        asked = node in self.wanted or any(r is node and n in self.wanted for n, r in self.root.items())
+        found = [len(self.kernels)] if asked else []
+        for p, anchor in self.readers[node]:
+            homes = [g for g in self.groups if anchor in g.takers or p in g.loops]
+            if not homes or any(node not in g.nodes for g in homes):
+                found.append(p)
+        return found
+
+    def _holds(self, group: _Group) -> bool:
+        """Whether what is made on the way is read by groups only, and worth computing again where several read it."""
+        for node in group.nodes:
+            homes, outside = [g for g in self.groups if node in g.nodes], self._outside(node)
+            reduced = self.anchors[node].reduces and node not in group.makers
+            if outside and (not reduced or min(outside) <= min(g.at for g in homes)):
+                return False
+            product = product_of(self.anchors[node]) if node in group.makers else None
+            if product and len(homes) > 1 and product.summed > product.columns and product.flops > SMALL:
+                return False
+        return True
+
+    def _put_together(self) -> list[Kernel]:
+        """All kernels, those of the groups in the places of their last products."""
+        gone = {k for g in self.groups for k in g.loops}
+        taken = {a for g in self.groups for a in (*g.takers, *g.makers.values())}
+        found = []
+        for p, kernel in enumerate(self.kernels):
+            left = [a for a in kernel.anchors if a not in taken]
+            if p not in gone and len(left) == len(kernel.anchors):
+                found.append(kernel)
+            elif p not in gone and left:
+                found.append(Kernel("product", stages=[Stage((), left)]))
+            found += [self._kernel(g) for g in self.groups if g.at == p]
+        return found
+
+    def _kernel(self, group: _Group) -> Kernel:
+        kernel, first = Kernel(KIND), self.kernels[group.loops[0]]
+        kernel.outer = kernel.new_loops(first.extents[o] for o in first.outer)
+        kernel.stages = [Stage((), sorted(group.makers.values(), key=lambda a: a.node.id))]
+        for before in (self.kernels[p] for p in group.loops):
+            inner = [k for k in before.extents if k not in before.outer]
+            loops = dict(zip(before.outer, kernel.outer, strict=True))
+            loops |= dict(zip(inner, kernel.new_loops(before.extents[k] for k in inner), strict=True))
+            for stage in before.stages:
+                anchors = [replace(a, axes=tuple(loops[k] for k in a.axes)) for a in stage.anchors]
+                kernel.stages.append(Stage(tuple(loops[k] for k in stage.loops), anchors))
+        kernel.stages.append(Stage((), group.takers))
+        return kernel

@@ -1,18 +1,20 @@
 """Emit row blocks: products of matrices and the loops between them as one kernel, a block of rows at a time.
 
-    def kernel(lo, hi, n0, n1, k0, k1, a0, a1, a2, out0, acc0, row0):
+    def kernel(lo, hi, n0, n1, k0, k1, a0, a1, a2, out0, acc0):
         for b0 in range(lo, hi):
-            i0 = b0 // k1                                           a block of rows of matrix i0
+            i0 = b0 // k1                                   a block of rows of matrix i0
             r0 = b0 % k1 * k0
             r1 = minimum(r0 + k0, n0)
-            np.dot(a0[i0][r0:r1], a1[i0].T, acc0[0:r1 - r0])       scores
+            w0 = matrix(acc0, r1 - r0, n1)
+            np.dot(a0[i0][r0:r1], a1[i0].T, w0)             scores
             for i1 in range(r0, r1):
-                ...                                                 softmax of each row, from acc0 to row0
-            np.dot(row0[0:r1 - r0], a2[i0], out0[i0][r0:r1])        weights @ values
+                ...                                         softmax of each row, in place
+            np.dot(w0, a2[i0], out0[i0][r0:r1])             weights @ values
 
-What is made on the way lies in memory as large as a block, which each thread has for itself. Where a product sums over
-the rows, all blocks of a matrix are worked on one after the other, and added up in the same order on any number of
-threads.
+What is made on the way lies in memory as large as a block, which each thread has for itself; where it is needed no
+more, something else takes its place. Where a product sums over the rows, all blocks of a matrix are worked on one after
+the other, and added up in the same order on any number of threads. Where a mask forbids all columns behind the last row
+of a block, they are left out.
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ import math
 from dataclasses import dataclass, replace
 
 from jt_edu.codegen.emit_epilogue import _inside
-from jt_edu.codegen.emit_python import Argument, Printer, Source, Text
-from jt_edu.codegen.loop_ir import Access, Block, Nest, Value, accesses, collapse, cut, everything
+from jt_edu.codegen.emit_python import Argument, Printer, Source, Text, literal
+from jt_edu.codegen.loop_ir import Access, Block, Loop, Nest, Value, accesses, collapse, cut, everything
 from jt_edu.codegen.lowering import Builder
+from jt_edu.fusion.causal import Beyond
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.fusion.row_blocks import product_of, takes
 from jt_edu.ir.index_expr import Index, as_index, counter, counters_of
@@ -47,133 +50,213 @@ class Blocks:
 
 def row_block_text(kernel: Kernel, stored: set[Node]) -> Blocks:
     """The text, with everything in blocks that is not `stored`."""
-    row, inside = (
-        kernel.outer[-1],
-        [a.node for a in kernel.anchors if a.node not in stored and (a.term is None or not a.reduces)],
-    )
+    row = kernel.outer[-1]
+    inside = {a.node for a in kernel.anchors if a.node not in stored and (a.term is None or not a.reduces)}
     loops = Kernel("loops", kernel.outer, kernel.stages[1:-1], kernel.extents)
-    nest = Builder(loops, stored | {*inside}).build()
-    products = [p for a in kernel.anchors if (p := product_of(a))]
-    wide = max(n.shape[-1] for n in inside)
-    high = min(kernel.extents[row], max(ROOM // wide, HIGH // 8), HIGH)
-    first = Value("counter", products[0].node, 0)
+    nest = Builder(loops, stored | inside).build()
+    printer = _BlockPrinter(nest, kernel, inside)
     for access in accesses(nest.top):
         if access.node in inside and access.role != "scratch":
-            at = access.where.index(counter(row))
-            access.role, access.dtype = "scratch", access.node.dtype
-            access.where = (counter(row) - Index("value", first), *access.where[at + 1 :])
-            access.shape = (high, *access.shape[at + 1 :])
-    nest = cut(collapse(nest, alone=(row,)))
-    lead = [axis for axis in kernel.outer[:-1] if axis in nest.extents]
-    for axis in lead:
+            column = access.where[access.where.index(counter(row)) + 1 :] or (as_index(0),)
+            access.role, access.dtype, access.shape = "scratch", access.node.dtype, (-1, -1)  # as a block needs
+            access.where = (counter(row) - Index("value", printer.first), *column)
+    printer.nest = nest = cut(collapse(nest, alone=(row,)))
+    printer.lead = [axis for axis in kernel.outer[:-1] if axis in nest.extents]
+    for axis in printer.lead:
         nest.top = _inside(nest.top, axis)
-    printer = _BlockPrinter(nest, kernel, lead, high, first)
     text = printer.print()
     head = "import numpy as np\n" + ("" if text.source.text.startswith("from") else "\n\n")
     lines = tuple((line + head.count("\n"), node) for line, node in text.lines)
     source = Source(head + text.source.text, text.source.parameters, apart=text.source.apart)
-    batch, blocks = products[0].batch, -(-kernel.extents[row] // high)
-    flops = sum(p.flops for p in products)
-    why = f"the loops between {len(products)} products run {high} rows at a time, which stay in the cache"
-    return Blocks(
-        Text(source, text.arguments, lines),
-        batch if printer.sums else batch * blocks,
-        nest.work + flops / 16,
-        flops,
-        why,
-    )
+    flops = sum(p.flops for p in printer.products)
+    span = printer.products[0].batch * (1 if printer.sums else printer.blocks)
+    why = f"{len(printer.products)} products and the loops between them run {printer.high} rows at a time, in the cache"
+    return Blocks(Text(source, text.arguments, lines), span, nest.work + flops / 16, flops, why)
 
 
 class _BlockPrinter(Printer):
     """Prints the loops over blocks, and the products before and behind what is done to each row."""
 
-    def __init__(self, nest: Nest, kernel: Kernel, lead: list[int], high: int, first: Value) -> None:
+    def __init__(self, nest: Nest, kernel: Kernel, inside: set[Node]) -> None:
         super().__init__(nest)
-        self.makers, self.takers = ([product_of(a) for a in s.anchors] for s in (kernel.stages[0], kernel.stages[-1]))
-        self.row, self.high, self.lead, self.first = kernel.outer[-1], high, lead, first
+        self.kernel, self.inside, self.row, self.lead = kernel, inside, kernel.outer[-1], list[int]()
+        self.makers, self.takers = (
+            [p for a in s.anchors if (p := product_of(a))] for s in kernel.stages[:: len(kernel.stages) - 1]
+        )
         self.products = [*self.makers, *self.takers]
-        self.inside = {p.node for p in self.makers} | {a.node for s in kernel.stages[1:-1] for a in s.anchors}
-        self.sums = any(self._rows_of(p)[1] != "each" for p in self.takers)
-
-    def _rows_of(self, p: Product) -> tuple[Node, str]:
-        return next((side, takes(p, side)) for side in p.sides if side in self.inside)
+        made = {a.node for s in kernel.stages[:-1] for a in s.anchors}
+        self.rows_of = {p: next((side, takes(p, side)) for side in p.sides if side in made) for p in self.takers}
+        self.sums = any(how != "each" for _, how in self.rows_of.values())
+        self.width = max(node.shape[-1] for node in inside)
+        self.high = min(kernel.extents[self.row], max(ROOM // self.width, HIGH // 8), HIGH)
+        self.blocks = -(-kernel.extents[self.row] // self.high)
+        self.first = Value("counter", self.products[0].node, 0)  # the first row of a block
+        self.names[self.first] = "r0"
+        self.sides = {self.row: "r0, r1"}
+        self.end = ""  # of the columns, where not all of them count
+        self.matrices: dict[Node, str] = {}
 
     def _block(self, block: Block, depth: int) -> None:
         if block is not self.nest.top:
             super()._block(block, depth)
             return
         depth = self._loops_over_blocks(depth)
+        self._make_room(depth)
         for p in self.makers:
-            left, right = self._side(p.left, p, (p.rows, p.summed)), self._side(p.right, p, (p.summed, p.columns))
-            self._write(depth, f"np.dot({left}[r0:r1], {right}, {self._rows(p.node)})", p.node)
+            left, right = (
+                self._side(p.left, p, p.rows, p.summed),
+                self._side(p.right, p, p.summed, p.columns, "columns"),
+            )
+            self._write(depth, f"np.dot({left}[r0:r1], {right}, {self.matrices[p.node]})", p.node)
         super()._block(block, depth)
         for p in self.takers:
             self._take(p, depth)
 
     def _loops_over_blocks(self, depth: int) -> int:
         """The loops over matrices and over blocks of their rows, and the counters of what was a matrix."""
-        node, extents = self.first.node, self.nest.extents
-        rows = self._parameter(("n", self.row), "n", "int64", Argument("length", length=extents[self.row]))
-        high, batched = self._size("high", self.high), self.products[0].left.batched
+        node, extents, batched = self.first.node, self.kernel.extents, self.products[0].left.batched
+        rows, high = self._length_of(self.row), self._size("high", self.high)
         if self.sums:
-            depth += batched
             if batched:
-                self._write(depth - 1, "for i0 in range(lo, hi):", node)
-            self._write(depth, f"for r0 in range({f'0, {rows}' if batched else 'lo, hi'}, {high}):", node)
+                self._write(depth, "for i0 in range(lo, hi):", node)
+            depth += batched
+            for p in self.takers:
+                self._clear(p, depth)
+            self._write(depth, f"for r0 in range(0, {rows}, {high}):", node)
         else:
-            blocks = self._size("blocks", -(-extents[self.row] // self.high))
             block = self._new("b")
             self._write(depth, f"for {block} in range(lo, hi):", node)
             if batched:
-                self._write(depth + 1, f"i0 = {block} // {blocks}", node)
-            self._write(depth + 1, f"r0 = {block} {f'% {blocks} ' * batched}* {high}", node)
+                self._write(depth + 1, f"i0 = {block} // {self._size('blocks', self.blocks)}", node)
+            part = f" % {self._size('blocks', self.blocks)}" if batched else ""
+            self._write(depth + 1, f"r0 = {block}{part} * {high}", node)
         self._write(depth + 1, f"r1 = minimum(r0 + {high}, {rows})", node)
-        self.names[self.first], self.sides = "r0", {self.row: "r0, r1"}
-        cells = [w for a in accesses(self.nest.top) for w in a.where]
-        used = counters_of(
-            *cells, *(i.index for i in everything(self.nest.top) if isinstance(i, Value) and i.index is not None)
-        )
+        indices = [w for a in accesses(self.nest.top) for w in a.where]
+        indices += [i.index for i in everything(self.nest.top) if isinstance(i, Value) and i.index is not None]
         for k, axis in enumerate(self.lead):
-            behind = math.prod(extents[a] for a in self.lead[k + 1 :])
+            behind = math.prod(self.nest.extents[a] for a in self.lead[k + 1 :])
             self.axes[axis] = "i0" if len(self.lead) == 1 else f"i{k + 1}"
-            if axis in used and len(self.lead) > 1:
-                part = "i0" + (f" // {self._size(('behind', axis), behind)}" if behind > 1 else "")
-                length = self._parameter(("n", axis), "n", "int64", Argument("length", length=extents[axis]))
-                self._write(depth + 1, f"{self.axes[axis]} = {part} % {length}", node)
+            if axis in counters_of(*indices) and len(self.lead) > 1:
+                part = f"i0 // {self._size(axis, behind)}" if behind > 1 else "i0"
+                self._write(depth + 1, f"{self.axes[axis]} = {part} % {self._length_of(axis)}", node)
         return depth + 1
+
+    def _make_room(self, depth: int) -> None:
+        """The matrices for what is made on the way, with as many columns as count."""
+        node, columns = self.first.node, self._size("width", self.width)
+        if self._is_causal():
+            self.end = self._new("e")
+            numbers = {v.node: v for v in everything(self.nest.top) if isinstance(v, Value) and v.kind == "number"}
+            asked = [f"{self._use(v)} == {literal(n.data, n.dtype)}" for n, v in numbers.items() if n in self.relied]
+            whole = f" if {' and '.join(asked)} else {columns}" if asked else ""
+            self._write(depth, f"{self.end} = minimum(r1, {columns}){whole}", node)
+        for sharing in self._rooms():
+            room, name, dtype = sharing[0], self._new("w"), sharing[0].dtype.kernel
+            width = self._columns(room)
+            argument = Argument("scratch", room, 0, (self.high * width,), dtype)
+            given = self._parameter(("scratch", room), "row", dtype, argument, 1)
+            columns = self.end if self.end and width == self.width else self._size("width" if width > 1 else 1, width)
+            self._write(depth, f"{name} = matrix({given}, r1 - r0, {columns})", room)
+            self.matrices |= dict.fromkeys(sharing, name)
+
+    def _columns(self, node: Node) -> int:
+        return node.shape[-1] if len(node.shape) > len(self.kernel.outer) else 1
+
+    def _rooms(self) -> list[list[Node]]:
+        """Who shares memory: one that is written where another is read for the last time, or later."""
+        (loop,) = (i for i in self.nest.top.items if isinstance(i, Loop))
+        cells = [
+            (k, a)
+            for k, item in enumerate(loop.body.items, 1)
+            for a in accesses(Block([item]))
+            if a.node in self.inside
+        ]
+        life = {n: [k for k, a in cells if a.node is n] for n in sorted(self.inside, key=lambda n: n.id)}
+        for p in self.makers:
+            life[p.node].append(0)
+        for rows, _ in self.rows_of.values():
+            life[rows].append(len(loop.body.items) + 1)
+        rooms: list[list[Node]] = []
+        for node in sorted(life, key=lambda n: (min(life[n]), n.id)):
+            begin = min(life[node])
+
+            def fits(room: list[Node], node: Node = node, begin: int = begin) -> bool:
+                last, alike = room[-1], (node.dtype, self._columns(node)) == (room[-1].dtype, self._columns(room[-1]))
+                places = {a.where for k, a in cells if k == begin and a.node in (node, last)}
+                return alike and max(life[last]) <= begin and (max(life[last]) < begin or len(places) == 1)
+
+            room = next((r for r in rooms if fits(r)), None)
+            if room is None:
+                rooms.append([node])
+            else:
+                room.append(node)
+        return rooms
+
+    def _is_causal(self) -> bool:
+        """Whether the columns behind the last row of a block can be left out."""
+        forms = all(p.right.transposed for p in self.makers) and all(
+            how == "left" or (how == "each" and not p.right.transposed) for p, (_, how) in self.rows_of.items()
+        )
+        inner = {k for s in self.kernel.stages[1:-1] for a in s.anchors for k in a.axes} - {*self.kernel.outer}
+        beyond = Beyond(self.kernel)
+        found = forms and {self.kernel.extents[k] for k in inner} == {self.width}
+        if not found or not beyond.is_nothing({rows for rows, _ in self.rows_of.values()}):
+            return False
+        self.inner, self.relied = inner, beyond.numbers
+        return True
+
+    def _clear(self, p: Product, depth: int) -> None:
+        """Begin a sum over rows."""
+        if self.rows_of[p][1] == "each":
+            return
+        out, counters = self._side(Operand(p.node, False, p.left.batched), p, p.rows, p.columns), []
+        for length in (p.rows, p.columns):
+            counters.append(self._new("j"))
+            self._write(depth, f"for {counters[-1]} in range({self._size(('clear', length), length)}):", p.node)
+            depth += 1
+        self._write(depth, f"{out}[{', '.join(counters)}] = {literal(0, p.node.dtype)}".replace("][", ", "), p.node)
 
     def _take(self, p: Product, depth: int) -> None:
         """A product of rows: rows of its own, or a sum over them that goes on from block to block."""
-        node, way = self._rows_of(p)
-        rows, out = self._rows(node), self._side(Operand(p.node, False, p.left.batched), p, (p.rows, p.columns))
-        if way == "each":
-            right = self._side(p.right, p, (p.summed, p.columns))
-            self._write(depth, f"np.dot({rows}, {right}, {out}[r0:r1])", p.node)
+        node, how = self.rows_of[p]
+        rows, out = self.matrices[node], Operand(p.node, False, p.left.batched)
+        if how == "each":
+            right = self._side(p.right, p, p.summed, p.columns, "rows")
+            self._write(depth, f"np.dot({rows}, {right}, {self._side(out, p, p.rows, p.columns)}[r0:r1])", p.node)
             return
-        other = p.right if way == "left" else p.left
-        height = self._side(replace(other, transposed=False), p, (p.summed, p.columns if way == "left" else p.rows))
-        a, b = (rows, f"{height}[r0:r1]") if way == "left" else (f"{height}[r0:r1]", rows)
-        self._write(depth, "if r0 == 0:", p.node)
-        self._write(depth + 1, f"np.dot({a}.T, {b}, {out})", p.node)
-        self._write(depth, "else:", p.node)
-        self._write(depth + 1, f"plus_ahb({a}, {b}, {out})", p.node)
+        other, width = (p.right, p.columns) if how == "left" else (p.left, p.rows)
+        height = self._side(replace(other, transposed=False), p, p.summed, width) + "[r0:r1]"
+        a, b = (rows, height) if how == "left" else (height, rows)
+        sums = self._side(out, p, p.rows, p.columns, "rows")
+        self._write(depth, f"plus_ahb({a}, {b}, {sums})", p.node)
 
-    def _side(self, side: Operand, p: Product, shape: tuple[int, int]) -> str:
-        """A matrix of an array, as the product sees it: (rows, columns), or `.T` of what is stored."""
-        stored = shape[::-1] if side.transposed else shape
+    def _side(self, side: Operand, p: Product, rows: int, columns: int, counted: str = "") -> str:
+        """A matrix of an array as (rows, columns), or `.T` of what is stored; of those `counted`, as many as count."""
+        stored = (columns, rows) if side.transposed else (rows, columns)
         full = (p.batch, *stored) if side.batched else stored
         role = "out" if side.node is p.node else "in"
-        array = Argument(role, side.node, 0, full)
-        name = self._parameter(
-            (role, side.node, full), "out" if role == "out" else "a", side.node.dtype.kernel, array, len(full)
+        letter, dtype, array = (
+            "out" if role == "out" else "a",
+            side.node.dtype.kernel,
+            Argument(role, side.node, 0, full),
         )
-        return name + ("[i0]" if side.batched else "") + (".T" if side.transposed else "")
-
-    def _rows(self, node: Node) -> str:
-        """The rows of a block that were made on the way."""
-        shape = (self.high, node.shape[-1])
-        corner = Access("scratch", node, (as_index(0), as_index(0)), shape, node.dtype)
-        return self._scratch(corner).partition("[")[0] + "[0:r1 - r0]"
+        name = self._parameter((role, side.node, full), letter, dtype, array, len(full))
+        part = f"[0:{self.end}]" if self.end and counted else ""
+        return name + ("[i0]" if side.batched else "") + part + (".T" if side.transposed else "")
 
     def _size(self, key: object, length: int) -> str:
-        return self._parameter(key, "k", "int64", Argument("length", length=length))
+        return self._parameter(("size", key), "k", "int64", Argument("length", length=length))
+
+    def _length_of(self, axis: int) -> str:
+        length = Argument("length", length=self.nest.extents.get(axis, self.kernel.extents[axis]))
+        return self._parameter(("n", axis), "n", "int64", length)
+
+    def _parameter(self, key: object, letter: str, dtype: str, argument: Argument, rank: int | None = None) -> str:
+        if self.end and isinstance(key, tuple) and key[0] == "n" and key[1] in self.inner:
+            return self.end
+        return super()._parameter(key, letter, dtype, argument, rank)
+
+    def _scratch(self, access: Access) -> str:
+        if access.node not in self.matrices:
+            return super()._scratch(access)
+        return f"{self.matrices[access.node]}[{', '.join(self._position(w) for w in access.where)}]"

@@ -134,7 +134,7 @@ class RowBlocks:
                 if number not in group.loops and not self._add_loops(group, number):
                     return False
         group.loops.append(p)
-        whole = bool(high) and all(a.term is not None for a in kernel.anchors)
+        whole = bool(high) and all(a.term is not None and len(a.loops) <= len(high) + 1 for a in kernel.anchors)
         return whole and all(self._by_row(kernel, a, t) for a, t in loads if self.home[t.node] in group.loops)
 
     def _by_row(self, kernel: Kernel, anchor: Anchor, t: Term) -> bool:

@@ -22,6 +22,7 @@ from jt_edu.backends.mathlib.rounding import (
     round_even, rsqrt, sign, signbit, sqrt, trunc,
 )  # fmt: skip
 from jt_edu.backends.mathlib.float_bits import exponent, fraction, ldexp, mantissa, next_half, nextafter
+from jt_edu.backends.mathlib.matrix import matrix
 from jt_edu.backends.mathlib.minus_product import plus_ahb
 from jt_edu.backends.mathlib.scratch import scratch
 from jt_edu.backends.mathlib.nontemporal import ahead, block, stream
@@ -41,7 +42,7 @@ __all__ = [
     "erfinv", "exp", "exp2", "expm1", "exponent", "float32", "float64", "float_to_bfloat", "float_to_half", "floor",
     "floor_divide", "fmax", "fmin", "fmod", "fraction", "gamma", "gcd", "half_to_float", "hypot", "imag", "inf",
     "int16", "int32", "int64", "int8", "isfinite", "isinf", "isnan", "ldexp", "lgamma", "log", "log10", "log1p",
-    "log2", "logaddexp", "logaddexp2", "mantissa", "maximum", "minimum", "nan", "ndtr", "next_half", "nextafter",
+    "log2", "logaddexp", "logaddexp2", "mantissa", "matrix", "maximum", "minimum", "nan", "ndtr", "next_half", "nextafter",
     "normal32", "normal64", "philox", "pi", "plus_ahb", "polygamma", "power", "real", "remainder", "round_even", "rsqrt",
     "scratch", "select", "shift_left", "shift_right", "sigmoid", "sign", "signbit", "sin", "sinh", "sqrt", "stream",
     "tan", "tanh", "trunc", "uint16", "uint32", "uint64", "uint8", "uniform32", "uniform64", "until", "wrap", "zeta",

@@ -358,4 +358,5 @@ def _typed(body: str, dtype: DType) -> str:
 
 
 def literal(value: float | str, dtype: DType) -> str:
+    """A number that is written down."""
     return f"{dtype.compute}({value})"

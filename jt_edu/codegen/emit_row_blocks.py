@@ -71,7 +71,7 @@ def row_block_text(kernel: Kernel, stored: set[Node]) -> Blocks:
     flops = sum(p.flops for p in printer.products)
     span = printer.products[0].batch * (1 if printer.sums else printer.blocks)
     why = f"{len(printer.products)} products and the loops between them run {printer.high} rows at a time, in the cache"
-    return Blocks(Text(source, text.arguments, lines), span, nest.work + flops / 16, flops, why)
+    return Blocks(Text(source, text.arguments, lines), span, nest.work, flops, why)
 
 
 class _BlockPrinter(Printer):
@@ -80,9 +80,8 @@ class _BlockPrinter(Printer):
     def __init__(self, nest: Nest, kernel: Kernel, inside: set[Node]) -> None:
         super().__init__(nest)
         self.kernel, self.inside, self.row, self.lead = kernel, inside, kernel.outer[-1], list[int]()
-        self.makers, self.takers = (
-            [p for a in s.anchors if (p := product_of(a))] for s in kernel.stages[:: len(kernel.stages) - 1]
-        )
+        ends = kernel.stages[0], kernel.stages[-1]
+        self.makers, self.takers = ([p for a in s.anchors if (p := product_of(a))] for s in ends)
         self.products = [*self.makers, *self.takers]
         made = {a.node for s in kernel.stages[:-1] for a in s.anchors}
         self.rows_of = {p: next((side, takes(p, side)) for side in p.sides if side in made) for p in self.takers}
@@ -114,7 +113,7 @@ class _BlockPrinter(Printer):
 
     def _loops_over_blocks(self, depth: int) -> int:
         """The loops over matrices and over blocks of their rows, and the counters of what was a matrix."""
-        node, extents, batched = self.first.node, self.kernel.extents, self.products[0].left.batched
+        node, batched = self.first.node, self.products[0].left.batched
         rows, high = self._length_of(self.row), self._size("high", self.high)
         if self.sums:
             if batched:

@@ -19,8 +19,10 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from jt_edu.fusion.loop_fusion import Anchor, Kernel, Stage
+from jt_edu.ir.conv_pattern import Convolution, Names
 from jt_edu.ir.expression import Term
 from jt_edu.ir.matmul_pattern import SMALL, Product
 from jt_edu.ir.node import Node
@@ -47,11 +49,33 @@ def product_of(anchor: Anchor) -> Product | None:
 
 def takes(p: Product, rows: Node) -> str:
     """How a product reads `rows`: "each" (it makes rows of its own), "left" or "right" (it sums over them), or ""."""
-    if p.left.node is p.right.node or rows.shape[-2:] == (1, 1):
+    if p.left.node is p.right.node:
         return ""
     if p.left.node is rows:
         return "left" if p.left.transposed else "each"
     return "right" if p.right.node is rows and not p.right.transposed and p.left.transposed else ""
+
+
+class Decided(Protocol):
+    """What a fuser has decided so far."""
+
+    enabled: bool
+    algorithms: Names
+    contractions: dict[Node, Product | Convolution]
+    why: dict[Node, tuple[str, str]]
+    barriers: set[Node]
+    root: dict[Node, Node]
+    home: dict[Node, int]
+
+
+def find(kernels: list[Kernel], fuser: Decided) -> tuple[list[Kernel], set[Node]]:
+    """The kernels, some of them put together, and the nodes of which no array is left. Homes of nodes are told anew."""
+    if "rows" not in fuser.algorithms or not fuser.enabled or len(fuser.contractions) < 2:
+        return kernels, set()
+    wanted = {n for n, (rule, _) in fuser.why.items() if rule == "wanted"} | fuser.barriers
+    found, inside = RowBlocks(kernels, fuser.root, wanted).find()
+    fuser.home |= {a.node: p for p, kernel in [*enumerate(found)][::-1] for a in kernel.anchors}
+    return found, inside
 
 
 class RowBlocks:
@@ -82,29 +106,26 @@ class RowBlocks:
     def _take(self, p: int, anchor: Anchor) -> None:
         """Add a product that reads rows to a group that makes them, or begin one."""
         product = product_of(anchor)
-        for rows in product.sides if product else ():
+        for rows in product.sides if product is not None else ():
             home = self.home.get(rows, -1)
-            if home < 0 or self.kernels[home].kind != "loops" or not self._fits(anchor, rows, home):
+            if home < 0 or self.kernels[home].kind != "loops" or not self._fits(product, rows, home):
                 continue
             group = next((g for g in self.groups[::-1] if home in g.loops and self._can_wait(g, p, g)), None)
             if group is None:
                 group = self._begin(p, home)
-            if group is not None:
+            if group is not None and len(group.nodes.intersection(product.sides)) == 1:  # the other side is an array
                 group.at = p
                 group.takers.append(anchor)
                 return
 
-    def _fits(self, anchor: Anchor, rows: Node, home: int) -> bool:
+    def _fits(self, p: Product, rows: Node, home: int) -> bool:
         """Whether a product takes rows as the loops at `home` make them."""
-        p, outer = product_of(anchor), self.kernels[home].outer
-        if p is None or not takes(p, rows) or len(rows.shape) != len(outer) + 1 or min(rows.shape[-2:]) < 2:
+        outer, extents = self.kernels[home].outer, self.kernels[home].extents
+        written = self.anchors[rows].axes[:-1] == outer and rows.shape[:-1] == tuple(extents[o] for o in outer)
+        if not written or min(rows.shape[-2:]) < 2 or not any(a.by_rows >= 0 for a in self.kernels[home].anchors):
             return False
-        (*lead, high), wide = (self.kernels[home].extents[o] for o in outer), rows.shape[-1]
-        mine = (p.rows, p.summed) if takes(p, rows) == "each" else (p.summed, p.rows)
-        mine = (p.summed, p.columns) if takes(p, rows) == "right" else mine
-        reduces = any(a.reduces and a.by_rows >= 0 for a in self.kernels[home].anchors)
-        written = self.anchors[rows].axes[:-1] == outer and rows.shape == (*lead, high, wide)
-        return reduces and written and (p.batch, *mine) == (math.prod(lead), high, wide)
+        sizes = {"each": (p.rows, p.summed), "left": (p.summed, p.rows), "right": (p.summed, p.columns)}
+        return (p.batch, *sizes.get(takes(p, rows), ())) == (math.prod(rows.shape[:-2]), *rows.shape[-2:])
 
     def _begin(self, p: int, home: int) -> _Group | None:
         """A group that makes the rows of the loops at `home`, and all rows that they read, and takes others in."""
@@ -139,13 +160,11 @@ class RowBlocks:
 
     def _by_row(self, kernel: Kernel, anchor: Anchor, t: Term) -> bool:
         """Whether a load reads what belongs to the row that is worked on."""
+        if t.guard is not None or t.view != t.node.shape:
+            return False
         outer = [o for o in kernel.outer if kernel.extents[o] > 1]
         long = [w for w, n in zip(t.where, t.view, strict=True) if n > 1][: len(outer)]
-        return (
-            t.guard is None
-            and t.view == t.node.shape
-            and outer == [anchor.axes[w.args[0]] if w.op == "counter" else -1 for w in long]
-        )
+        return outer == [anchor.axes[w.args[0]] if w.op == "counter" else -1 for w in long]
 
     def _makes(self, anchor: Anchor) -> bool:
         """Whether a product can make rows a block at a time."""
@@ -167,7 +186,8 @@ class RowBlocks:
         found = [len(self.kernels)] if asked else []
         for p, anchor in self.readers[node]:
             homes = [g for g in self.groups if anchor in g.takers or p in g.loops]
-            if not homes or any(node not in g.nodes for g in homes):
+            makes = any(anchor.node in g.makers for g in self.groups)  # makers read arrays
+            if not homes or makes or any(node not in g.nodes for g in homes):
                 found.append(p)
         return found
 

@@ -106,7 +106,9 @@ class RowBlocks:
     def _take(self, p: int, anchor: Anchor) -> None:
         """Add a product that reads rows to a group that makes them, or begin one."""
         product = product_of(anchor)
-        for rows in product.sides if product is not None else ():
+        if product is None:
+            return
+        for rows in product.sides:
             home = self.home.get(rows, -1)
             if home < 0 or self.kernels[home].kind != "loops" or not self._fits(product, rows, home):
                 continue

@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 from jt_edu.codegen.emit_epilogue import _inside
 from jt_edu.codegen.emit_python import Argument, Printer, Source, Text, literal
-from jt_edu.codegen.loop_ir import Access, Block, Loop, Nest, Value, accesses, collapse, cut, everything
+from jt_edu.codegen.loop_ir import Access, Block, Loop, Nest, Store, Value, accesses, collapse, cut, everything
 from jt_edu.codegen.lowering import Builder
 from jt_edu.fusion.causal import Beyond
 from jt_edu.fusion.loop_fusion import Kernel
@@ -162,33 +163,25 @@ class _BlockPrinter(Printer):
         return node.shape[-1] if len(node.shape) > len(self.kernel.outer) else 1
 
     def _rooms(self) -> list[list[Node]]:
-        """Who shares memory: one that is written where another is read for the last time, or later."""
+        """Who shares memory: one that is written when another was read for the last time."""
         (loop,) = (i for i in self.nest.top.items if isinstance(i, Loop))
-        cells = [
-            (k, a)
-            for k, item in enumerate(loop.body.items, 1)
-            for a in accesses(Block([item]))
-            if a.node in self.inside
-        ]
-        life = {n: [k for k, a in cells if a.node is n] for n in sorted(self.inside, key=lambda n: n.id)}
+        stages = [[i for i in everything(Block([item])) if not isinstance(i, Loop)] for item in loop.body.items]
+        life = {n: [k for k, items in enumerate(stages) if n in _touched(items)] for n in self.inside}
         for p in self.makers:
-            life[p.node].append(0)
+            life[p.node].append(-1)
         for rows, _ in self.rows_of.values():
-            life[rows].append(len(loop.body.items) + 1)
+            life[rows].append(len(stages))
         rooms: list[list[Node]] = []
         for node in sorted(life, key=lambda n: (min(life[n]), n.id)):
             begin = min(life[node])
-
-            def fits(room: list[Node], node: Node = node, begin: int = begin) -> bool:
-                last, alike = room[-1], (node.dtype, self._columns(node)) == (room[-1].dtype, self._columns(room[-1]))
-                places = {a.where for k, a in cells if k == begin and a.node in (node, last)}
-                return alike and max(life[last]) <= begin and (max(life[last]) < begin or len(places) == 1)
-
-            room = next((r for r in rooms if fits(r)), None)
-            if room is None:
-                rooms.append([node])
+            for room in rooms:
+                last, end = room[-1], max(life[room[-1]])
+                alike = (node.dtype, self._columns(node)) == (last.dtype, self._columns(last))
+                if alike and (end < begin or (end == begin >= 0 and _takes_its_place(stages[begin], node, last))):
+                    room.append(node)
+                    break
             else:
-                room.append(node)
+                rooms.append([node])
         return rooms
 
     def _is_causal(self) -> bool:
@@ -259,3 +252,19 @@ class _BlockPrinter(Printer):
         if access.node not in self.matrices:
             return super()._scratch(access)
         return f"{self.matrices[access.node]}[{', '.join(self._position(w) for w in access.where)}]"
+
+
+def _touched(items: list[Any]) -> set[Node]:
+    return {i.access.node for i in items if i.access is not None}
+
+
+def _takes_its_place(items: list[Any], node: Node, last: Node) -> bool:
+    """Whether a loop reads each number of `last` to make the number of `node` that is written in the same place."""
+    places = {i.access.where for i in items if i.access is not None and i.access.node in (node, last)}
+    first = next(i for i in items if isinstance(i, Store) and i.access.node is node)
+    made, waiting = set[Value](), [first.value]
+    while waiting:
+        made.add(value := waiting.pop())
+        waiting += value.operands
+    reads = {i for i in items if isinstance(i, Value) and i.access is not None and i.access.node is last}
+    return len(places) == 1 and reads <= made and all(i.access.node is not last for i in items if isinstance(i, Store))

@@ -20,7 +20,7 @@ of a block, they are left out.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from jt_edu.codegen.emit_epilogue import _inside
@@ -32,7 +32,7 @@ from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.fusion.row_blocks import product_of, takes
 from jt_edu.ir.index_expr import Index, as_index, counter, counters_of
 from jt_edu.ir.matmul_pattern import Operand, Product
-from jt_edu.ir.node import Node
+from jt_edu.ir.node import Node, Shape
 
 HIGH = 256  # rows of a block: BLAS then copies the other side seldom enough
 ROOM = 1 << 21  # numbers of a block, if its rows are long
@@ -70,8 +70,9 @@ def row_block_text(kernel: Kernel, stored: set[Node]) -> Blocks:
     lines = tuple((line + head.count("\n"), node) for line, node in text.lines)
     source = Source(head + text.source.text, text.source.parameters, apart=text.source.apart)
     flops = sum(p.flops for p in printer.products)
-    span = printer.products[0].batch * (1 if printer.sums else printer.blocks)
+    span = printer.batch if printer.sums else printer.count * printer.blocks
     why = f"{len(printer.products)} products and the loops between them run {printer.high} rows at a time, in the cache"
+    why += "; columns that the mask forbids to a whole block are left out" * bool(printer.end)
     return Blocks(Text(source, text.arguments, lines), span, nest.work, flops, why)
 
 
@@ -90,6 +91,8 @@ class _BlockPrinter(Printer):
         self.width = max(node.shape[-1] for node in inside)
         self.high = min(kernel.extents[self.row], max(ROOM // self.width, HIGH // 8), HIGH)
         self.blocks = -(-kernel.extents[self.row] // self.high)
+        self.batch, self.count = self.products[0].batch, math.prod(kernel.extents[o] for o in kernel.outer[:-1])
+        self.matrix = "i0" if self.count == self.batch else "m0"  # several i0 may share a matrix that is no rows
         self.first = Value("counter", self.products[0].node, 0)  # the first row of a block
         self.names[self.first] = "r0"
         self.sides = {self.row: "r0, r1"}
@@ -103,36 +106,43 @@ class _BlockPrinter(Printer):
         depth = self._loops_over_blocks(depth)
         self._make_room(depth)
         for p in self.makers:
-            left, right = (
-                self._side(p.left, p, p.rows, p.summed),
-                self._side(p.right, p, p.summed, p.columns, "columns"),
-            )
-            self._write(depth, f"np.dot({left}[r0:r1], {right}, {self.matrices[p.node]})", p.node)
+            left, right = self._rows(p.left.node, p, p.summed), self._side(p.right, p, p.summed, p.columns, True)
+            self._write(depth, f"np.dot({left}, {right}, {self.matrices[p.node]})", p.node)
         super()._block(block, depth)
         for p in self.takers:
             self._take(p, depth)
 
     def _loops_over_blocks(self, depth: int) -> int:
         """The loops over matrices and over blocks of their rows, and the counters of what was a matrix."""
-        node, batched = self.first.node, self.products[0].left.batched
+        node, shared = self.first.node, self.count // self.batch
         rows, high = self._length_of(self.row), self._size("high", self.high)
+        each = self._size("shared", shared) if shared > 1 else ""
         if self.sums:
-            if batched:
-                self._write(depth, "for i0 in range(lo, hi):", node)
-            depth += batched
+            if self.batch > 1:
+                self._write(depth, f"for {self.matrix} in range(lo, hi):", node)
+                depth += 1
             for p in self.takers:
                 self._clear(p, depth)
+            if shared > 1:
+                whole = f"m0 * {each}, m0 * {each} + {each}" if self.batch > 1 else each
+                self._write(depth, f"for i0 in range({whole}):", node)
+                depth += 1
             self._write(depth, f"for r0 in range(0, {rows}, {high}):", node)
         else:
-            block = self._new("b")
+            block, part = self._new("b"), ""
             self._write(depth, f"for {block} in range(lo, hi):", node)
-            if batched:
-                self._write(depth + 1, f"i0 = {block} // {self._size('blocks', self.blocks)}", node)
-            part = f" % {self._size('blocks', self.blocks)}" if batched else ""
+            if self.count > 1:
+                blocks = self._size("blocks", self.blocks)
+                part = f" % {blocks}"
+                self._write(depth + 1, f"i0 = {block} // {blocks}", node)
+            if self.count > 1 < min(shared, self.batch):
+                self._write(depth + 1, f"m0 = i0 // {each}", node)
             self._write(depth + 1, f"r0 = {block}{part} * {high}", node)
         self._write(depth + 1, f"r1 = minimum(r0 + {high}, {rows})", node)
         indices = [w for a in accesses(self.nest.top) for w in a.where]
         indices += [i.index for i in everything(self.nest.top) if isinstance(i, Value) and i.index is not None]
+        if len(self.lead) > 1:
+            self.axes[-1] = "i0"
         for k, axis in enumerate(self.lead):
             behind = math.prod(self.nest.extents[a] for a in self.lead[k + 1 :])
             self.axes[axis] = "i0" if len(self.lead) == 1 else f"i{k + 1}"
@@ -201,7 +211,7 @@ class _BlockPrinter(Printer):
         """Begin a sum over rows."""
         if self.rows_of[p][1] == "each":
             return
-        out, counters = self._side(Operand(p.node, False, p.left.batched), p, p.rows, p.columns), []
+        out, counters = self._side(Operand(p.node, False, self.batch > 1), p, p.rows, p.columns), list[str]()
         for length in (p.rows, p.columns):
             counters.append(self._new("j"))
             self._write(depth, f"for {counters[-1]} in range({self._size(('clear', length), length)}):", p.node)
@@ -211,30 +221,32 @@ class _BlockPrinter(Printer):
     def _take(self, p: Product, depth: int) -> None:
         """A product of rows: rows of its own, or a sum over them that goes on from block to block."""
         node, how = self.rows_of[p]
-        rows, out = self.matrices[node], Operand(p.node, False, p.left.batched)
+        rows = self.matrices[node]
         if how == "each":
-            right = self._side(p.right, p, p.summed, p.columns, "rows")
-            self._write(depth, f"np.dot({rows}, {right}, {self._side(out, p, p.rows, p.columns)}[r0:r1])", p.node)
+            right, out = self._side(p.right, p, p.summed, p.columns, True), self._rows(p.node, p, p.columns)
+            self._write(depth, f"np.dot({rows}, {right}, {out})", p.node)
             return
-        other, width = (p.right, p.columns) if how == "left" else (p.left, p.rows)
-        height = self._side(replace(other, transposed=False), p, p.summed, width) + "[r0:r1]"
-        a, b = (rows, height) if how == "left" else (height, rows)
-        sums = self._side(out, p, p.rows, p.columns, "rows")
+        other, width = (p.right.node, p.columns) if how == "left" else (p.left.node, p.rows)
+        a, b = (rows, self._rows(other, p, width))[:: 1 if how == "left" else -1]
+        sums = self._side(Operand(p.node, False, self.batch > 1), p, p.rows, p.columns, True)
         self._write(depth, f"plus_ahb({a}, {b}, {sums})", p.node)
 
-    def _side(self, side: Operand, p: Product, rows: int, columns: int, counted: str = "") -> str:
+    def _rows(self, node: Node, p: Product, width: int) -> str:
+        """The rows of a block in an array that has as many rows as the loops go over."""
+        shape = (self.count, self.kernel.extents[self.row], width)[self.count == 1 :]
+        return self._array(node, p, shape) + ("[i0]" if self.count > 1 else "") + "[r0:r1]"
+
+    def _side(self, side: Operand, p: Product, rows: int, columns: int, counted: bool = False) -> str:
         """A matrix of an array as (rows, columns), or `.T` of what is stored; of those `counted`, as many as count."""
         stored = (columns, rows) if side.transposed else (rows, columns)
-        full = (p.batch, *stored) if side.batched else stored
-        role = "out" if side.node is p.node else "in"
-        letter, dtype, array = (
-            "out" if role == "out" else "a",
-            side.node.dtype.kernel,
-            Argument(role, side.node, 0, full),
-        )
-        name = self._parameter((role, side.node, full), letter, dtype, array, len(full))
+        name = self._array(side.node, p, (p.batch, *stored)[not side.batched :])
         part = f"[0:{self.end}]" if self.end and counted else ""
-        return name + ("[i0]" if side.batched else "") + part + (".T" if side.transposed else "")
+        return name + f"[{self.matrix}]" * side.batched + part + (".T" if side.transposed else "")
+
+    def _array(self, node: Node, p: Product, shape: Shape) -> str:
+        role, letter = ("out", "out") if node is p.node else ("in", "a")
+        argument = Argument(role, node, 0, shape)
+        return self._parameter((role, node, shape), letter, node.dtype.kernel, argument, len(shape))
 
     def _size(self, key: object, length: int) -> str:
         return self._parameter(("size", key), "k", "int64", Argument("length", length=length))

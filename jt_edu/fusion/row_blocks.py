@@ -25,7 +25,7 @@ from jt_edu.fusion.loop_fusion import Anchor, Kernel, Stage
 from jt_edu.ir.conv_pattern import Convolution, Names
 from jt_edu.ir.expression import Term
 from jt_edu.ir.matmul_pattern import SMALL, Product
-from jt_edu.ir.node import Node
+from jt_edu.ir.node import Node, Shape
 
 KIND = "row blocks"
 
@@ -39,6 +39,7 @@ class _Group:
     makers: dict[Node, Anchor]
     nodes: set[Node]  # that are made on the way, block by block
     takers: list[Anchor] = field(default_factory=list)
+    batch: int = 0  # of all its products
 
 
 def product_of(anchor: Anchor) -> Product | None:
@@ -54,6 +55,12 @@ def takes(p: Product, rows: Node) -> str:
     if p.left.node is rows:
         return "left" if p.left.transposed else "each"
     return "right" if p.right.node is rows and not p.right.transposed and p.left.transposed else ""
+
+
+def _is_stack(p: Product, rows: int, width: int, shape: Shape) -> bool:
+    """Whether an array holds these rows of each matrix of a batch; those of several may be one matrix to a product."""
+    stacked = math.prod(shape[:-2]) % p.batch == 0
+    return stacked and p.batch * rows == math.prod(shape[:-1]) and width == shape[-1]
 
 
 class Decided(Protocol):
@@ -115,7 +122,9 @@ class RowBlocks:
             group = next((g for g in self.groups[::-1] if home in g.loops and self._can_wait(g, p, g)), None)
             if group is None:
                 group = self._begin(p, home)
-            if group is not None and len(group.nodes.intersection(product.sides)) == 1:  # the other side is an array
+            if group is None or group.batch != product.batch:
+                continue
+            if len(group.nodes.intersection(product.sides)) == 1:  # the other side is an array
                 group.at = p
                 group.takers.append(anchor)
                 return
@@ -127,13 +136,17 @@ class RowBlocks:
         if not written or min(rows.shape[-2:]) < 2 or not any(a.by_rows >= 0 for a in self.kernels[home].anchors):
             return False
         sizes = {"each": (p.rows, p.summed), "left": (p.summed, p.rows), "right": (p.summed, p.columns)}
-        return (p.batch, *sizes.get(takes(p, rows), ())) == (math.prod(rows.shape[:-2]), *rows.shape[-2:])
+        return _is_stack(p, *sizes.get(takes(p, rows), (0, 0)), rows.shape)
 
     def _begin(self, p: int, home: int) -> _Group | None:
         """A group that makes the rows of the loops at `home`, and all rows that they read, and takes others in."""
         group = _Group(p, [], {}, set())
         if not self._add_loops(group, home) or not group.makers:
             return None
+        batches = {made.batch for a in group.makers.values() if (made := product_of(a))}
+        if len(batches) > 1:
+            return None
+        group.batch = batches.pop()
         group.nodes = {a.node for k in group.loops for a in self.kernels[k].anchors} | group.makers.keys()
         for other in [g for g in self.groups if set(g.loops) <= set(group.loops) and self._can_wait(g, p, group)]:
             group.takers += other.takers
@@ -157,7 +170,10 @@ class RowBlocks:
                 if number not in group.loops and not self._add_loops(group, number):
                     return False
         group.loops.append(p)
-        whole = bool(high) and all(a.term is not None and len(a.loops) <= len(high) + 1 for a in kernel.anchors)
+        whole = bool(high) and all(
+            a.term is not None and len(a.loops) <= len(high) + 1 and a.by_rows == (len(high) if a.reduces else -1)
+            for a in kernel.anchors
+        )
         return whole and all(self._by_row(kernel, a, t) for a, t in loads if self.home[t.node] in group.loops)
 
     def _by_row(self, kernel: Kernel, anchor: Anchor, t: Term) -> bool:
@@ -173,7 +189,7 @@ class RowBlocks:
         p, shape = product_of(anchor), anchor.node.shape
         if p is None or p.left.transposed or p.left.node is p.right.node or min(shape[-2:]) < 2:
             return False
-        return (p.batch, p.rows, p.columns) == (math.prod(shape[:-2]), *shape[-2:])
+        return _is_stack(p, p.rows, p.columns, shape)
 
     def _can_wait(self, group: _Group, p: int, mine: _Group) -> bool:
         """Whether nobody up to kernel `p`, but what belongs to `mine`, reads what the products of a group make."""

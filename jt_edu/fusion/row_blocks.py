@@ -35,9 +35,9 @@ class _Group:
     """What becomes one kernel, in the place of kernel `at`."""
 
     at: int
-    loops: list[int]  # kernels of loops, in order
-    makers: dict[Node, Anchor]
-    nodes: set[Node]  # that are made on the way, block by block
+    loops: list[int] = field(default_factory=list)  # kernels of loops, in order
+    makers: dict[Node, Anchor] = field(default_factory=dict)
+    nodes: set[Node] = field(default_factory=set)  # that are made on the way, block by block
     takers: list[Anchor] = field(default_factory=list)
     batch: int = 0  # of all its products
 
@@ -98,17 +98,22 @@ class RowBlocks:
                 for node in {root.get(n, n) for n in anchor.reads}:
                     self.readers[node].append((p, anchor))
         self.groups: list[_Group] = []
+        self.arrays: set[Node] = set()  # what cannot be made on the way
 
     def find(self) -> tuple[list[Kernel], set[Node]]:
         """The kernels, with some put together, and the nodes that need no array."""
-        for p, kernel in enumerate(self.kernels):
-            for anchor in kernel.anchors if kernel.kind == "product" else ():
-                self._take(p, anchor)
-        while bad := [g for g in self.groups if not self._holds(g)]:
-            lost = set[Node]().union(*(g.nodes for g in bad))
-            self.groups = [g for g in self.groups if not g.nodes & lost]
-        inside = set[Node]().union(*(g.nodes for g in self.groups))
-        return self._put_together() if self.groups else self.kernels, {n for n in inside if not self._outside(n)}
+        while True:
+            self.groups = list[_Group]()
+            for p, kernel in enumerate(self.kernels):
+                for anchor in kernel.anchors if kernel.kind == "product" else ():
+                    self._take(p, anchor)
+            asked = {n for g in self.groups for n in g.nodes if self._is_asked_for(n, g)}
+            if not asked:
+                inside = set[Node]().union(*(g.nodes for g in self.groups))
+                return self._put_together() if self.groups else self.kernels, {
+                    n for n in inside if not self._outside(n)
+                }
+            self.arrays |= asked
 
     def _take(self, p: int, anchor: Anchor) -> None:
         """Add a product that reads rows to a group that makes them, or begin one."""
@@ -129,58 +134,77 @@ class RowBlocks:
                 group.takers.append(anchor)
                 return
 
+    def _outer(self, p: int) -> tuple[int, ...]:
+        """The loops of a kernel that go from row to row, if it goes row by row."""
+        kernel = self.kernels[p]
+        alone = len(kernel.stages) == 1 and not any(a.reduces for a in kernel.anchors)
+        return kernel.outer or (kernel.stages[0].loops[:-1] if alone else ())
+
+    def _high(self, p: int) -> tuple[int, ...]:
+        return tuple(self.kernels[p].extents[o] for o in self._outer(p))
+
     def _fits(self, p: Product, rows: Node, home: int) -> bool:
         """Whether a product takes rows as the loops at `home` make them."""
-        outer, extents = self.kernels[home].outer, self.kernels[home].extents
-        written = self.anchors[rows].axes[:-1] == outer and rows.shape[:-1] == tuple(extents[o] for o in outer)
-        if not written or min(rows.shape[-2:]) < 2 or not any(a.by_rows >= 0 for a in self.kernels[home].anchors):
+        if self.anchors[rows].axes[:-1] != self._outer(home) or rows.shape[:-1] != self._high(home):
             return False
         sizes = {"each": (p.rows, p.summed), "left": (p.summed, p.rows), "right": (p.summed, p.columns)}
-        return _is_stack(p, *sizes.get(takes(p, rows), (0, 0)), rows.shape)
+        return min(rows.shape[-2:]) > 1 and _is_stack(p, *sizes.get(takes(p, rows), (0, 0)), rows.shape)
 
     def _begin(self, p: int, home: int) -> _Group | None:
         """A group that makes the rows of the loops at `home`, and all rows that they read, and takes others in."""
-        group = _Group(p, [], {}, set())
-        if not self._add_loops(group, home) or not group.makers:
+        group = _Group(p)
+        if not self._add_loops(group, home):
             return None
         batches = {made.batch for a in group.makers.values() if (made := product_of(a))}
-        if len(batches) > 1:
+        if len(batches) != 1 or not any(a.reduces for k in group.loops for a in self.kernels[k].anchors):
             return None
         group.batch = batches.pop()
+        for other in self.groups[:]:
+            loops, shared = {*group.loops, *other.loops}, {*group.loops} & {*other.loops}
+            if shared and other.batch == group.batch and self._can_wait(other, p, group) and self._go_by_row(loops):
+                group.loops, group.makers = sorted(loops), group.makers | other.makers
+                group.takers += other.takers
+                self.groups.remove(other)
         group.nodes = {a.node for k in group.loops for a in self.kernels[k].anchors} | group.makers.keys()
-        for other in [g for g in self.groups if set(g.loops) <= set(group.loops) and self._can_wait(g, p, group)]:
-            group.takers += other.takers
-            self.groups.remove(other)
         self.groups.append(group)
         return group
 
     def _add_loops(self, group: _Group, p: int) -> bool:
-        """Add the loops of kernel `p`, behind those whose rows they read; False if they do not go row by row."""
-        kernel = self.kernels[p]
-        high = [kernel.extents[o] for o in kernel.outer]
-        loads = [(a, t) for a in kernel.anchors for t in a.loads if self.home.get(t.node, p) != p]
-        for anchor, t in loads:
-            before, maker = self.kernels[self.home[t.node]], self.anchors[t.node]
-            if len(t.node.shape) != len(high) + 1 or t.node.shape[-1] < 2 or not self._by_row(kernel, anchor, t):
-                continue
-            if before.kind == "product" and self._makes(maker):
-                group.makers[t.node] = maker
-            elif before.kind == "loops" and [before.extents[o] for o in before.outer] == high:
-                number = self.home[t.node]
-                if number not in group.loops and not self._add_loops(group, number):
-                    return False
-        group.loops.append(p)
-        whole = bool(high) and all(
+        """Add the loops of kernel `p`, and those whose rows they read; False if they do not go row by row."""
+        high, anchors, before = self._high(p), self.kernels[p].anchors, (group.loops, group.makers)
+        whole = all(
             a.term is not None and len(a.loops) <= len(high) + 1 and a.by_rows == (len(high) if a.reduces else -1)
-            for a in kernel.anchors
+            for a in anchors
         )
-        return whole and all(self._by_row(kernel, a, t) for a, t in loads if self.home[t.node] in group.loops)
+        if not high or not whole or not self.arrays.isdisjoint(a.node for a in anchors):
+            return False
+        for anchor, t in self._loads(p):
+            number, maker = self.home[t.node], self.anchors[t.node]
+            if len(t.node.shape) != len(high) + 1 or t.node.shape[-1] < 2 or not self._by_row(p, anchor, t):
+                continue
+            if self.kernels[number].kind == "product" and self._makes(maker):
+                group.makers = group.makers | {t.node: maker}
+            elif self.kernels[number].kind == "loops" and self._high(number) == high and number not in group.loops:
+                self._add_loops(group, number)
+        if self._go_by_row({*group.loops, p}):
+            group.loops = sorted({*group.loops, p})
+            return True
+        group.loops, group.makers = before
+        return False
 
-    def _by_row(self, kernel: Kernel, anchor: Anchor, t: Term) -> bool:
+    def _loads(self, p: int) -> list[tuple[Anchor, Term]]:
+        """What the loops of a kernel read of other kernels."""
+        return [(a, t) for a in self.kernels[p].anchors for t in a.loads if self.home.get(t.node, p) != p]
+
+    def _go_by_row(self, loops: set[int]) -> bool:
+        """Whether all that these loops read of each other belongs to the row that is worked on."""
+        return all(self._by_row(p, a, t) for p in loops for a, t in self._loads(p) if self.home[t.node] in loops)
+
+    def _by_row(self, p: int, anchor: Anchor, t: Term) -> bool:
         """Whether a load reads what belongs to the row that is worked on."""
         if t.guard is not None or t.view != t.node.shape:
             return False
-        outer = [o for o in kernel.outer if kernel.extents[o] > 1]
+        outer = [o for o in self._outer(p) if self.kernels[p].extents[o] > 1]
         long = [w for w, n in zip(t.where, t.view, strict=True) if n > 1][: len(outer)]
         return outer == [anchor.axes[w.args[0]] if w.op == "counter" else -1 for w in long]
 
@@ -188,6 +212,8 @@ class RowBlocks:
         """Whether a product can make rows a block at a time."""
         p, shape = product_of(anchor), anchor.node.shape
         if p is None or p.left.transposed or p.left.node is p.right.node or min(shape[-2:]) < 2:
+            return False
+        if anchor.node in self.arrays:
             return False
         return _is_stack(p, p.rows, p.columns, shape)
 
@@ -209,17 +235,14 @@ class RowBlocks:
                 found.append(p)
         return found
 
-    def _holds(self, group: _Group) -> bool:
-        """Whether what is made on the way is read by groups only, and worth computing again where several read it."""
-        for node in group.nodes:
-            homes, outside = [g for g in self.groups if node in g.nodes], self._outside(node)
-            reduced = self.anchors[node].reduces and node not in group.makers
-            if outside and (not reduced or min(outside) <= min(g.at for g in homes)):
-                return False
-            product = product_of(self.anchors[node]) if node in group.makers else None
-            if product and len(homes) > 1 and product.summed > product.columns and product.flops > SMALL:
-                return False
-        return True
+    def _is_asked_for(self, node: Node, group: _Group) -> bool:
+        """Whether others need an array of what is made on the way, or to make it again is dearer than to store it."""
+        homes, outside = [g for g in self.groups if node in g.nodes], self._outside(node)
+        product = product_of(self.anchors[node]) if node in group.makers else None
+        if product is not None and len(homes) > 1 and product.summed > product.columns and product.flops > SMALL:
+            return True
+        row_by_row = self.anchors[node].reduces and product is None  # one number, which is then written as well
+        return bool(outside) and not (row_by_row and min(outside) > min(g.at for g in homes))
 
     def _put_together(self) -> list[Kernel]:
         """All kernels, those of the groups in the places of their last products."""
@@ -236,12 +259,13 @@ class RowBlocks:
         return found
 
     def _kernel(self, group: _Group) -> Kernel:
-        kernel, first = Kernel(KIND), self.kernels[group.loops[0]]
-        kernel.outer = kernel.new_loops(first.extents[o] for o in first.outer)
+        kernel = Kernel(KIND)
+        kernel.outer = kernel.new_loops(self._high(group.loops[0]))
         kernel.stages = [Stage((), sorted(group.makers.values(), key=lambda a: a.node.id))]
-        for before in (self.kernels[p] for p in group.loops):
-            inner = [k for k in before.extents if k not in before.outer]
-            loops = dict(zip(before.outer, kernel.outer, strict=True))
+        for p in group.loops:
+            before, outer = self.kernels[p], self._outer(p)
+            inner = [k for k in before.extents if k not in outer]
+            loops = dict(zip(outer, kernel.outer, strict=True))
             loops |= dict(zip(inner, kernel.new_loops(before.extents[k] for k in inner), strict=True))
             for stage in before.stages:
                 anchors = [replace(a, axes=tuple(loops[k] for k in a.axes)) for a in stage.anchors]

@@ -334,7 +334,7 @@ def test_explain_says_what_runs_a_block_at_a_time():
     assert "row blocks; a block of its rows stays in the cache until" in text
 
 
-def test_a_layer_of_a_transformer_that_trains_with_dropout_stores_no_weights():
+def test_a_layer_of_a_transformer_that_trains_stores_the_numbers_of_its_dropout_and_no_weights():
     jt.set_global_seed(0)
     layer = jt.nn.TransformerEncoderLayer(8, 2, 8, dropout=0.5, batch_first=True)
     (x,) = arrays((2, 30, 8))
@@ -349,6 +349,6 @@ def test_a_layer_of_a_transformer_that_trains_with_dropout_stores_no_weights():
         right = [g.numpy() for g in step()]
 
     assert len(blocks(t)) == 2
-    assert max(m.bytes for m in t.memory) < 2 * 2 * 30 * 30 * 4
+    assert [m.bytes >= 2 * 2 * 30 * 30 * 4 for m in t.memory if m.action == "allocate"].count(True) == 1
     for y, z in zip(found, right, strict=True):
         np.testing.assert_allclose(y.numpy(), z, rtol=1e-4, atol=1e-5)

@@ -20,13 +20,17 @@ def matrix(room: Any, rows: Any, columns: Any) -> Any:
 
 
 def _made(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """It holds no reference: the room is an argument of the kernel, and lives longer."""
     room = context.make_array(signature.args[0])(context, builder, args[0])
     (rows, columns), size = args[1:], room.itemsize
+    count = builder.mul(rows, columns)
+    with builder.if_then(builder.icmp_unsigned(">", count, room.nitems), likely=False):
+        context.call_conv.return_user_exc(builder, ValueError, ("matrix(room, rows, columns): the room is smaller",))
     made = context.make_array(signature.return_type)(context, builder)
+    steps = [builder.mul(columns, size), size]
     for name, value in {
-        "data": room.data, "shape": cgutils.pack_array(builder, [rows, columns]),
-        "strides": cgutils.pack_array(builder, [builder.mul(columns, size), size]), "itemsize": size,
-        "nitems": builder.mul(rows, columns), "meminfo": room.meminfo, "parent": room.parent,
+        "data": room.data, "shape": cgutils.pack_array(builder, [rows, columns]), "itemsize": size,
+        "strides": cgutils.pack_array(builder, steps), "nitems": count,
     }.items():  # fmt: skip
         setattr(made, name, value)
     return made._getvalue()

@@ -146,14 +146,16 @@ class _BlockPrinter(Printer):
         for k, axis in enumerate(self.lead):
             behind = math.prod(self.nest.extents[a] for a in self.lead[k + 1 :])
             self.axes[axis] = "i0" if len(self.lead) == 1 else f"i{k + 1}"
-            if axis in counters_of(*indices) and len(self.lead) > 1:
+            if self.nest.extents[axis] == 1:
+                self.axes[axis] = "0"
+            elif axis in counters_of(*indices) and len(self.lead) > 1:
                 part = f"i0 // {self._size(axis, behind)}" if behind > 1 else "i0"
                 self._write(depth + 1, f"{self.axes[axis]} = {part} % {self._length_of(axis)}", node)
         return depth + 1
 
     def _make_room(self, depth: int) -> None:
         """The matrices for what is made on the way, with as many columns as count."""
-        node, columns = self.first.node, self._size("width", self.width)
+        node, columns = self.first.node, self._size(("width", self.width), self.width)
         if self._is_causal():
             self.end = self._new("e")
             numbers = {v.node: v for v in everything(self.nest.top) if isinstance(v, Value) and v.kind == "number"}
@@ -165,7 +167,7 @@ class _BlockPrinter(Printer):
             width = self._columns(room)
             argument = Argument("scratch", room, 0, (self.high * width,), dtype)
             given = self._parameter(("scratch", room), "row", dtype, argument, 1)
-            columns = self.end if self.end and width == self.width else self._size("width" if width > 1 else 1, width)
+            columns = self.end if self.end and width == self.width else self._size(("width", width), width)
             self._write(depth, f"{name} = matrix({given}, r1 - r0, {columns})", room)
             self.matrices |= dict.fromkeys(sharing, name)
 

@@ -47,8 +47,12 @@ class Beyond:
 
     def is_nothing(self, taken: set[Node]) -> bool:
         """Whether no loop can tell what stands there, and all rows that are `taken` by products are 0."""
+        wide = len(self.kernel.outer) + 1
+        made = {a.node for a in self.kernel.anchors if len(a.node.shape) == wide and a.node.shape[-1] > 1}
         for stage in self.kernel.stages[1:-1]:
             for anchor in stage.anchors:
+                if any(t.node in made and not self._is_here(t, anchor) for t in anchor.loads):
+                    return False  # it looks at another column
                 inner = [a for a in anchor.axes if a not in self.kernel.outer]
                 value = self._value(anchor.term, anchor) if len(inner) == 1 and anchor.term else None
                 if len(inner) > 1 or (anchor.reduces and not self._is_neutral(anchor, value)):
@@ -73,9 +77,7 @@ class Beyond:
         if t.kind == "number":
             return self._number(t)
         if t.kind == "load":
-            last = t.where[-1] if t.where else None
-            here = last is not None and last.op == "counter" and anchor.axes[last.args[0]] not in self.kernel.outer
-            return self.values.get(t.node) if here else None
+            return self.values.get(t.node) if self._is_here(t, anchor) else None
         if t.kind != "compute":
             return None
         name, parts = t.node.op.name, t.operands
@@ -92,6 +94,11 @@ class Beyond:
             lowest = -math.inf in values[: {"add": 2, "subtract": 1}.get(name, 0)]
             return -math.inf if lowest else None
         return values[0] if name.startswith("cast_") else KNOWN[name](*values) if name in KNOWN else None
+
+    def _is_here(self, t: Term, anchor: Anchor) -> bool:
+        """Whether a load reads the column that is worked on."""
+        last = t.where[-1] if t.where else None
+        return last is not None and last.op == "counter" and anchor.axes[last.args[0]] not in self.kernel.outer
 
     def _number(self, t: Term) -> Any:
         self.numbers.add(t.node)

@@ -275,9 +275,25 @@ CHAINS = {
     "two products before": lambda q, k, v: softmax(q @ k.swapaxes(-1, -2) + (2 * q) @ (k * k).swapaxes(-1, -2)) @ v,
     "rows seen backwards": lambda q, k, v: softmax(q @ k.swapaxes(-1, -2)).flip(-1) @ v,
     "rows of another query": lambda q, k, v: softmax(q @ k.swapaxes(-1, -2)).flip(-2) @ v,
+    "rows of two lengths": lambda q, k, v: (
+        softmax(q @ k.swapaxes(-1, -2)) @ v
+        + softmax(q @ q.swapaxes(-1, -2) + 0 * softmax(q @ k.swapaxes(-1, -2)).sum(-1, keepdims=True))
+        @ q.sum(-1, keepdims=True)
+    ),
     "heads that talk": lambda q, k, v: softmax(q @ k.swapaxes(-1, -2)).flip(0) @ v,
     "columns compared, not rows": lambda q, k, v: jt.softmax(q @ k.swapaxes(-1, -2), -2) @ v,
     "no row is summed": lambda q, k, v: jt.tanh(q @ k.swapaxes(-1, -2)) @ v,
+    "rows seen backwards, and masked": lambda q, k, v: (
+        attention(q, k, v, is_causal=True)
+        + softmax(
+            jt.ternary(
+                jt.index((2, ROWS, KEYS), 2) > jt.index((2, ROWS, KEYS), 1),
+                jt.full((2, ROWS, KEYS), -np.inf, dtype=q.dtype),
+                (q @ k.swapaxes(-1, -2)).flip(-1),
+            )
+        )
+        @ v
+    ),
     "two answers": lambda q, k, v: softmax(q @ k.swapaxes(-1, -2)) @ v + softmax(q @ k.swapaxes(-1, -2)) @ (v * v),
     "a row and its layer norm": lambda q, k, v: jt.nn.functional.layer_norm(q @ k.swapaxes(-1, -2), (KEYS,)) @ v,
 }

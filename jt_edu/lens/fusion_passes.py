@@ -252,9 +252,10 @@ def _chain_words(graph: _Graph) -> str:
 def _loop_words(graph: _Graph) -> str:
     """By which rules loops are shared, and how many kernels that leaves."""
     rules = [e["rule"] for e in graph.edges if e["fused"]]
-    same, outer = rules.count("same loops"), rules.count("outer loops")
+    same, outer, rows = (rules.count(rule) for rule in ("same loops", "outer loops", "row blocks"))
     said = [f"{_are(same, 'value')} read in the loop that makes {'it' if same == 1 else 'them'}"] if same else []
     said += [f"{_are(outer, 'reduction')} used in the same row"] if outer else []
+    said += [f"{_are(rows, 'value')} made a block of rows at a time, between products"] if rows else []
     kernels = len(graph.document["kernels"])
     shared = f"{'; '.join(said)}. " if said else ""
     return f"{shared}What reads the same arrays shares their loops: {_are(kernels, 'kernel')} left."

@@ -374,8 +374,7 @@ class Fuser:
         work = sum(n.op.weight for n in self._inlined(node) if isinstance(n.op, Elementwise))
         narrower = self.half and halves.narrower(node, arrays)
         if work > CHEAP or kernels * per_element > per_element + kernels or narrower:
-            reason = f"{kernels} kernels read it; {work} operations and {per_element:.3g} loads each time"
-            self._store(node, "shared", reason)
+            self._store(node, "shared", f"{kernels} kernels read it; {work} operations, {per_element:.3g} loads each")
 
     def _inlined(self, node: Node) -> set[Node]:
         found, waiting = set(), [node]

@@ -325,9 +325,7 @@ CHAINS = {
     "the first row of all": lambda q, k, v: softmax(scores(q, k) - scores(q, k)[:, :1]) @ v,
     "the first image of all": lambda q, k, v: first_image(scores(q, k)) @ v,
     "rows that read an answer": lambda q, k, v: again(softmax(scores(q, k)), v),
-    "a product of rows and rows": lambda q, k, v: products_of_rows(softmax(scores(q, k))),
-        (softmax(scores(q, k)) @ jt.tanh(softmax(scores(q, k))).swapaxes(-1, -2)) @ q
-    ),
+    "a product of rows and rows": lambda q, k, v: products_of_rows(softmax(scores(q, k))) @ q,
     "rows under another shape": lambda q, k, v: softmax(scores(q, k).reshape(ROWS, 2, KEYS)).reshape(2, ROWS, KEYS) @ v,
     "sums that a mask does not leave alone": lambda q, k, v: (
         (softmax(masked(scores(q, k))) * jt.isinf(masked(scores(q, k))).sum(-1, keepdims=True).cast(q.dtype)) @ v

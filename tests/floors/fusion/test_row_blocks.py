@@ -295,6 +295,14 @@ def first_image(s):
     return softmax(s + s[:1])
 
 
+def other_shape(s):
+    return softmax(s.reshape(ROWS, 2, KEYS))
+
+
+def seven(q, v):
+    return q.reshape(ROWS, 8)[:, :KEYS].unsqueeze(-1) * v[:1]
+
+
 def products_of_rows(w):
     return w @ jt.tanh(w).swapaxes(-1, -2)
 
@@ -326,7 +334,8 @@ CHAINS = {
     "the first image of all": lambda q, k, v: first_image(scores(q, k)) @ v,
     "rows that read an answer": lambda q, k, v: again(softmax(scores(q, k)), v),
     "a product of rows and rows": lambda q, k, v: products_of_rows(softmax(scores(q, k))) @ q,
-    "rows under another shape": lambda q, k, v: softmax(scores(q, k).reshape(ROWS, 2, KEYS)).reshape(2, ROWS, KEYS) @ v,
+    "as many matrices as there were rows": lambda q, k, v: other_shape(scores(q, k)) @ seven(q, v),
+    "rows under another shape": lambda q, k, v: other_shape(scores(q, k)).reshape(2, ROWS, KEYS) @ v,
     "sums that a mask does not leave alone": lambda q, k, v: (
         (softmax(masked(scores(q, k))) * jt.isinf(masked(scores(q, k))).sum(-1, keepdims=True).cast(q.dtype)) @ v
     ),

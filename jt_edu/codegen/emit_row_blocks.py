@@ -29,13 +29,14 @@ from jt_edu.codegen.loop_ir import Access, Block, Loop, Nest, Store, Value, acce
 from jt_edu.codegen.lowering import Builder
 from jt_edu.fusion.causal import Beyond
 from jt_edu.fusion.loop_fusion import Kernel
-from jt_edu.fusion.row_blocks import product_of, takes
+from jt_edu.fusion.row_blocks import how_read, product_of
 from jt_edu.ir.index_expr import Index, as_index, counter, counters_of
 from jt_edu.ir.matmul_pattern import Operand, Product
 from jt_edu.ir.node import Node, Shape
 
-HIGH = 256  # rows of a block: BLAS then copies the other side seldom enough
-ROOM = 1 << 21  # numbers of a block, if its rows are long
+BLOCK_ROWS = 256  # at most: BLAS then copies the other side seldom enough
+FEWEST_ROWS = 32  # of a block whose rows are long
+ROOM = 1 << 21  # numbers of a block, from which on it has fewer rows
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def row_block_text(kernel: Kernel, stored: set[Node]) -> Blocks:
     for access in accesses(nest.top):
         if access.node in inside and access.role != "scratch":
             column = access.where[access.where.index(counter(row)) + 1 :] or (as_index(0),)
+            assert len(column) == 1, "row_blocks.py says so"
             access.role, access.dtype, access.shape = "scratch", access.node.dtype, (-1, -1)  # as a block needs
             access.where = (counter(row) - Index("value", printer.first), *column)
     printer.nest = nest = cut(collapse(nest, alone=(row,)))
@@ -71,7 +73,8 @@ def row_block_text(kernel: Kernel, stored: set[Node]) -> Blocks:
     source = Source(head + text.source.text, text.source.parameters, apart=text.source.apart)
     flops = sum(p.flops for p in printer.products)
     span = printer.batch if printer.sums else printer.count * printer.blocks
-    why = f"{len(printer.products)} products and the loops between them run {printer.high} rows at a time, in the cache"
+    why = f"{len(printer.products)} products and the loops between them run {printer.high} rows at a time"
+    why += f", in {printer.room / 1e6:.2g} MB of each thread"
     why += "; columns that the mask forbids to a whole block are left out" * bool(printer.end)
     return Blocks(Text(source, text.arguments, lines), span, nest.work, flops, why)
 
@@ -83,21 +86,22 @@ class _BlockPrinter(Printer):
         super().__init__(nest)
         self.kernel, self.inside, self.row, self.lead = kernel, inside, kernel.outer[-1], list[int]()
         ends = kernel.stages[0], kernel.stages[-1]
-        self.makers, self.takers = ([p for a in s.anchors if (p := product_of(a))] for s in ends)
-        self.products = [*self.makers, *self.takers]
+        self.producers, self.consumers = ([p for a in s.anchors if (p := product_of(a))] for s in ends)
+        self.products = [*self.producers, *self.consumers]
         made = {a.node for s in kernel.stages[:-1] for a in s.anchors}
-        self.rows_of = {p: next((side, takes(p, side)) for side in p.sides if side in made) for p in self.takers}
+        self.rows_of = {p: next((side, how_read(p, side)) for side in p.sides if side in made) for p in self.consumers}
         self.sums = any(how != "each" for _, how in self.rows_of.values())
         self.width = max(node.shape[-1] for node in inside)
-        self.high = min(kernel.extents[self.row], max(ROOM // self.width, HIGH // 8), HIGH)
+        self.high = min(kernel.extents[self.row], max(ROOM // self.width, FEWEST_ROWS), BLOCK_ROWS)
         self.blocks = -(-kernel.extents[self.row] // self.high)
-        self.batch, self.count = self.products[0].batch, math.prod(kernel.extents[o] for o in kernel.outer[:-1])
-        self.matrix = "i0" if self.count == self.batch else "m0"  # several i0 may share a matrix that is no rows
+        self.count = math.prod(kernel.extents[o] for o in kernel.outer[:-1])  # of matrices that are rows
+        self.batch = min(p.batch for p in self.products)  # of those that are not: several i0 may share a matrix m0
         self.first = Value("counter", self.products[0].node, 0)  # the first row of a block
         self.names[self.first] = "r0"
         self.sides = {self.row: "r0, r1"}
         self.end = ""  # of the columns, where not all of them count
         self.matrices: dict[Node, str] = {}
+        self.room = 0  # bytes of all of them
 
     def _block(self, block: Block, depth: int) -> None:
         if block is not self.nest.top:
@@ -105,12 +109,12 @@ class _BlockPrinter(Printer):
             return
         depth = self._loops_over_blocks(depth)
         self._make_room(depth)
-        for p in self.makers:
+        for p in self.producers:
             left, right = self._rows(p.left.node, p, p.summed), self._side(p.right, p, p.summed, p.columns, True)
             self._write(depth, f"np.dot({left}, {right}, {self.matrices[p.node]})", p.node)
         super()._block(block, depth)
-        for p in self.takers:
-            self._take(p, depth)
+        for p in self.consumers:
+            self._consume(p, depth)
 
     def _loops_over_blocks(self, depth: int) -> int:
         """The loops over matrices and over blocks of their rows, and the counters of what was a matrix."""
@@ -119,14 +123,14 @@ class _BlockPrinter(Printer):
         each = self._size("shared", shared) if shared > 1 else ""
         if self.sums:
             if self.batch > 1:
-                self._write(depth, f"for {self.matrix} in range(lo, hi):", node)
+                self._write(depth, f"for {self._matrix(self.batch)} in range(lo, hi):", node)
                 depth += 1
-            for p in self.takers:
-                self._clear(p, depth)
             if shared > 1:
+                self._clear(self.batch, depth)
                 whole = f"m0 * {each}, m0 * {each} + {each}" if self.batch > 1 else each
                 self._write(depth, f"for i0 in range({whole}):", node)
                 depth += 1
+            self._clear(self.count, depth)
             self._write(depth, f"for r0 in range(0, {rows}, {high}):", node)
         else:
             block, part = self._new("b"), ""
@@ -167,6 +171,7 @@ class _BlockPrinter(Printer):
             width = self._columns(room)
             argument = Argument("scratch", room, 0, (self.high * width,), dtype)
             given = self._parameter(("scratch", room), "row", dtype, argument, 1)
+            self.room += self.high * width * room.dtype.size
             columns = self.end if self.end and width == self.width else self._size(("width", width), width)
             self._write(depth, f"{name} = matrix({given}, r1 - r0, {columns})", room)
             self.matrices |= dict.fromkeys(sharing, name)
@@ -179,7 +184,7 @@ class _BlockPrinter(Printer):
         (loop,) = (i for i in self.nest.top.items if isinstance(i, Loop))
         stages = [[i for i in everything(Block([item])) if not isinstance(i, Loop)] for item in loop.body.items]
         life = {n: [k for k, items in enumerate(stages) if n in _touched(items)] for n in self.inside}
-        for p in self.makers:
+        for p in self.producers:
             life[p.node].append(-1)
         for rows, _ in self.rows_of.values():
             life[rows].append(len(stages))
@@ -189,7 +194,7 @@ class _BlockPrinter(Printer):
             for room in rooms:
                 last, end = room[-1], max(life[room[-1]])
                 alike = (node.dtype, self._columns(node)) == (last.dtype, self._columns(last))
-                if alike and (end < begin or (end == begin >= 0 and _takes_its_place(stages[begin], node, last))):
+                if alike and (end < begin or (end == begin >= 0 and _may_overwrite(stages[begin], node, last))):
                     room.append(node)
                     break
             else:
@@ -198,7 +203,7 @@ class _BlockPrinter(Printer):
 
     def _is_causal(self) -> bool:
         """Whether the columns behind the last row of a block can be left out."""
-        forms = all(p.right.transposed for p in self.makers) and all(
+        forms = all(p.right.transposed for p in self.producers) and all(
             how == "left" or (how == "each" and not p.right.transposed) for p, (_, how) in self.rows_of.items()
         )
         inner = {k for s in self.kernel.stages[1:-1] for a in s.anchors for k in a.axes} - {*self.kernel.outer}
@@ -209,18 +214,22 @@ class _BlockPrinter(Printer):
         self.inner, self.relied = inner, beyond.numbers
         return True
 
-    def _clear(self, p: Product, depth: int) -> None:
-        """Begin a sum over rows."""
-        if self.rows_of[p][1] == "each":
-            return
-        out, counters = self._side(Operand(p.node, False, self.batch > 1), p, p.rows, p.columns), list[str]()
-        for length in (p.rows, p.columns):
-            counters.append(self._new("j"))
-            self._write(depth, f"for {counters[-1]} in range({self._size(('clear', length), length)}):", p.node)
-            depth += 1
-        self._write(depth, f"{out}[{', '.join(counters)}] = {literal(0, p.node.dtype)}".replace("][", ", "), p.node)
+    def _clear(self, batch: int, depth: int) -> None:
+        """Begin the sums over rows of those products that have so many matrices."""
+        for p in [p for p in self.consumers if p.batch == batch and self.rows_of[p][1] != "each"]:
+            out, lengths = self._array(p.node, p, (p.batch, p.rows, p.columns)[p.batch == 1 :]), (p.rows, p.columns)
+            counters = [self._new("j") for _ in lengths]
+            for k, (counter_name, length) in enumerate(zip(counters, lengths, strict=True)):
+                size = self._size(("clear", length), length)
+                self._write(depth + k, f"for {counter_name} in range({size}):", p.node)
+            where = ", ".join([self._matrix(p.batch)] * (p.batch > 1) + counters)
+            self._write(depth + 2, f"{out}[{where}] = {literal(0, p.node.dtype)}", p.node)
 
-    def _take(self, p: Product, depth: int) -> None:
+    def _matrix(self, batch: int) -> str:
+        """The counter of the matrices of a product."""
+        return "i0" if batch == self.count else "m0"
+
+    def _consume(self, p: Product, depth: int) -> None:
         """A product of rows: rows of its own, or a sum over them that goes on from block to block."""
         node, how = self.rows_of[p]
         rows = self.matrices[node]
@@ -230,7 +239,7 @@ class _BlockPrinter(Printer):
             return
         other, width = (p.right.node, p.columns) if how == "left" else (p.left.node, p.rows)
         a, b = (rows, self._rows(other, p, width))[:: 1 if how == "left" else -1]
-        sums = self._side(Operand(p.node, False, self.batch > 1), p, p.rows, p.columns, True)
+        sums = self._side(Operand(p.node, False, p.batch > 1), p, p.rows, p.columns, True)
         self._write(depth, f"plus_ahb({a}, {b}, {sums})", p.node)
 
     def _rows(self, node: Node, p: Product, width: int) -> str:
@@ -243,7 +252,7 @@ class _BlockPrinter(Printer):
         stored = (columns, rows) if side.transposed else (rows, columns)
         name = self._array(side.node, p, (p.batch, *stored)[not side.batched :])
         part = f"[0:{self.end}]" if self.end and counted else ""
-        return name + f"[{self.matrix}]" * side.batched + part + (".T" if side.transposed else "")
+        return name + f"[{self._matrix(p.batch)}]" * side.batched + part + (".T" if side.transposed else "")
 
     def _array(self, node: Node, p: Product, shape: Shape) -> str:
         role, letter = ("out", "out") if node is p.node else ("in", "a")
@@ -272,7 +281,7 @@ def _touched(items: list[Any]) -> set[Node]:
     return {i.access.node for i in items if i.access is not None}
 
 
-def _takes_its_place(items: list[Any], node: Node, last: Node) -> bool:
+def _may_overwrite(items: list[Any], node: Node, last: Node) -> bool:
     """Whether a loop reads each number of `last` to make the number of `node` that is written in the same place."""
     places = {i.access.where for i in items if i.access is not None and i.access.node in (node, last)}
     first = next(i for i in items if isinstance(i, Store) and i.access.node is node)

@@ -5,9 +5,9 @@
     sums      over j, of weights            and this need not look there.
 
 The loops are gone through as they stand, with j > i: what is -inf or 0 there is found out, all else is unknown, and
-taken for finite. If no sum, no maximum and no product can tell, then a block whose last row is r needs the columns up
-to r only, and half of all work is not done. A mask that is written in any other way is found as well, if it
-is computed in these loops.
+taken for finite: a nan there is not seen. If no sum, no maximum and no product can tell, then a block whose last row is
+r needs the columns up to r only, and half of all work is not done. So a mask may be written in many ways, as long as it
+is computed in these loops, and compares the column with the row.
 
 Numbers of the graph may be others the next time that a plan runs: those that matter are named, and asked again then.
 """
@@ -34,6 +34,7 @@ KNOWN: dict[str, Callable[..., Any]] = COMPARE | {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "negative": operator.neg,
     "exp": lambda x: 0.0 if x == -math.inf else None, "logical_not": operator.not_,
     "logical_and": lambda x, y: x and y, "logical_or": lambda x, y: x or y, "isinf": math.isinf,
+    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "invert": operator.not_,
 }  # fmt: skip
 
 
@@ -88,7 +89,7 @@ class Beyond:
             chosen = self._value(parts[0], anchor)
             return None if chosen is None else self._value(parts[1 if chosen else 2], anchor)
         values = [self._value(part, anchor) for part in parts]
-        if name == "multiply" and 0 in values:
+        if 0 in values[: {"multiply": 2, "divide": 1}.get(name, 0)]:
             return 0.0
         if None in values:
             lowest = -math.inf in values[: {"add": 2, "subtract": 1}.get(name, 0)]
@@ -120,6 +121,8 @@ class Beyond:
         if t.kind == "counter" and t.guard is None and t.where[0].op == "counter":
             axis = anchor.axes[t.where[0].args[0]]
             return None if axis in self.kernel.outer[:-1] else (axis != self.row, axis == self.row, 0)
+        if t.kind == "compute" and t.node.op.name.startswith("cast_"):
+            return self._line(t.operands[0], anchor)
         if t.kind != "compute" or t.node.op.name not in ("add", "subtract"):
             return None
         a, b = (self._line(part, anchor) for part in t.operands)

@@ -66,7 +66,7 @@ class Fuser:
                 if i in self.readers:
                     self.readers[i].append(node)
         self.long = {n for n in order if max(math.prod(m.shape) for m in (n, *n.inputs)) >= SHORT}
-        self.contractions: dict[Node, Product | Convolution] = {}
+        self.contractions, self.blocks = dict[Node, Product | Convolution](), set[Node]()  # blocks: no array is left
         self.half, self.barriers = any(n.dtype.is_half for n in order), set[Node]()  # index arrays: looked at early
 
     def run(self) -> Fused:
@@ -78,7 +78,8 @@ class Fuser:
             kernels = self._group()
         beside = {n for n in self.why if self.beside and self._is_only_part(n)}
         stored = (self.why.keys() | self._read_elsewhere(kernels)) - beside
-        kernels, self.blocks = row_blocks.find(kernels, self)
+        if len(self.contractions) > 1:
+            kernels, self.blocks = row_blocks.find(kernels, self)
         aliases = {n: root for n, root in self.root.items() if root.data is not None or root in stored}
         return Fused(kernels, stored - self.blocks, aliases, bool(self.barriers))
 
@@ -316,9 +317,8 @@ class Fuser:
     def _is_only_part(self, node: Node) -> bool:
         """Whether an array is never read but the wholes that it is a part of, and written there anyway."""
         readers = self.readers.get(node, ())
-        wanted = self.why.get(node, ("",))[0] == "wanted"
         written = (self.beside.get(r) or (r in self.root and self._is_only_part(r)) for r in readers)
-        return bool(readers) and not wanted and all(written)
+        return bool(readers) and self.why.get(node, ("",))[0] != "wanted" and all(written)
 
     def _is_only_reader(self, node: Node, sums: Node) -> bool:
         """Whether nobody but `node`, and what is inlined into it, looks at these sums."""

@@ -42,7 +42,7 @@ NAME = "<jt_edu stepping>"
 PLAIN = "BLAS computes each product, in an order of its own; here are the three loops that it stands for."
 SUMS = "{} computes this convolution, in an order of its own; here are the sums that it stands for."
 PRODUCT = re.compile(r"( *)(np\.dot|plus_ahb)\((.+), (.+), (.+)\)")
-MATRIX = re.compile(r"(\w+)(\[i0\])?(?:\[(\w+):(\w+)\])?(\.T)?")
+MATRIX = re.compile(r"(\w+)(?:\[(\w+)\])?(?:\[(\w+):(\w+)\])?(\.T)?")
 
 
 @dataclass
@@ -212,7 +212,7 @@ class _Matrix:
         """An element; `whole`: rows are counted from the first of the array, not of the part."""
         row, column = (column, row) if self.transposed else (row, column)
         row = row if whole or self.begin in (None, "0") else f"{self.begin} + {row}"
-        return f"{self.name}[{'i0, ' if self.batch else ''}{row}, {column}]"
+        return f"{self.name}[{f'{self.batch}, ' if self.batch else ''}{row}, {column}]"
 
 
 def _arrays_before(plan: Plan, order: list[Node], number: int) -> list[Any]:

@@ -28,9 +28,10 @@ from jt_edu import backends
 from jt_edu.backends import Backend
 from jt_edu.base.context import CHECKS, Context, current
 from jt_edu.base.errors import ArgumentError, BackendError
+from jt_edu.ir.conv_pattern import ALGORITHMS
 from jt_edu.ir.meta_ops import CONSTANT, SOURCE, HostCall, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, age, forget, needed, reached
-from jt_edu.runtime.plan import ON_CPU, Codegen, Plan, make_plan
+from jt_edu.runtime.plan import Codegen, Plan, make_plan
 
 CPU, CUDA = "cpu", "cuda"
 CPU_BACKENDS = ("numba", "python")  # nothing has to be loaded to know it
@@ -215,7 +216,7 @@ def plan_there(order: Sequence[Node], held: set[Node], fuse: bool, codegen: Code
     where = places(order, device)
     names = {where[n] for n in order if n.data is None} - {"", CPU}
     device = device_named(names.pop()) if device is None and names else device
-    codegen = codegen if device is None else getattr(device, "codegen", ON_CPU[False])
+    codegen = codegen if device is None else getattr(device, "codegen", (ALGORITHMS[:1], None))
     plan: Plan = getattr(device, "make_plan", make_plan)(order, held, fuse, codegen)
     plan.device = device
     return plan

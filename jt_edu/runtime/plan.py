@@ -31,7 +31,7 @@ from jt_edu.runtime.conv_step import Own, compile_around, compile_convolution, c
 from jt_edu.runtime.matmul_step import multiplied
 
 Codegen = tuple[Names, Callable[[Kernel, Fused], tuple[Nest, Text]] | None]
-ON_CPU: dict[bool, Codegen] = {True: (ALGORITHMS, None), False: (ALGORITHMS[:1], None)}  # with convolutions, without
+ON_CPU: dict[bool, Codegen] = {True: (ALGORITHMS, None), False: (ALGORITHMS[:2], None)}  # with convolutions, without
 FLOPS_AT_ONCE = 16  # of BLAS, for each weighted operation of a loop
 ROW = 1 << 14  # cells of a scratch row that is worked on at once
 

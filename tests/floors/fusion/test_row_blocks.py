@@ -17,7 +17,9 @@ ROWS, KEYS = 7, 5
 @pytest.fixture(autouse=True)
 def _short_blocks(monkeypatch):
     """Blocks of three rows, so that tiny matrices have several, the last of them ragged."""
-    monkeypatch.setattr(emit_row_blocks, "HIGH", 3)
+    monkeypatch.setattr(emit_row_blocks, "BLOCK_ROWS", 3)
+    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
+        yield
 
 
 def arrays(*shapes, seed=0, dtype="float32"):
@@ -152,6 +154,7 @@ def test_queries_that_share_a_head_and_dropout_run_in_blocks(heads):
     q, k, v = arrays((2, 3, ROWS, 4), (2, heads, KEYS, 4), (2, heads, KEYS, 6))
 
     agree(lambda q, k, v: [attention(q, k, v, enable_gqa=True)], q, k, v)
+    agree(with_gradients(lambda q, k, v: attention(q, k, v, enable_gqa=True)), q, k, v, kernels=2)
     jt.set_global_seed(3)
     y = attention(q, k, v, dropout_p=0.5, enable_gqa=True)
     t = traced(y)
@@ -173,8 +176,9 @@ def test_no_array_is_as_large_as_the_square_of_the_length():
 
 
 def test_memory_of_a_block_does_not_grow_with_the_rows_and_shrinks_where_they_are_long(monkeypatch):
-    monkeypatch.setattr(emit_row_blocks, "HIGH", 64)
+    monkeypatch.setattr(emit_row_blocks, "BLOCK_ROWS", 64)
     monkeypatch.setattr(emit_row_blocks, "ROOM", 1 << 12)
+    monkeypatch.setattr(emit_row_blocks, "FEWEST_ROWS", 8)
 
     def room(rows, keys):
         q, k, v = arrays((rows, 4), (keys, 4), (keys, 4))
@@ -267,6 +271,48 @@ def test_sums_of_rows_may_be_kept():
     agree(build, *inputs(()))
 
 
+def scores(q, k):
+    return q @ k.swapaxes(-1, -2)
+
+
+def row(q):
+    return jt.index((2, ROWS, KEYS), 1)
+
+
+def column(q):
+    return jt.index((2, ROWS, KEYS), 2)
+
+
+def masked(s):
+    return jt.ternary(column(s) > row(s), jt.full_like(s, -np.inf), s)
+
+
+def twice(s):
+    return softmax(s + s.flip(0) + jt.roll(s, 1, 1))
+
+
+def first_image(s):
+    return softmax(s + s[:1])
+
+
+def other_shape(s):
+    return softmax(s.reshape(ROWS, 2, KEYS))
+
+
+def seven(q, v):
+    return q.reshape(ROWS, 8)[:, :KEYS].unsqueeze(-1) * v[:1]
+
+
+def products_of_rows(w):
+    return w @ jt.tanh(w).swapaxes(-1, -2)
+
+
+def again(w, v):
+    """Rows that read what a product has made of them."""
+    y = w @ v
+    return (w * y[:, :KEYS, 0].unsqueeze(1)) @ v + y
+
+
 CHAINS = {
     "rows that are multiplied by themselves": lambda q, k, v: (
         softmax(q @ k.swapaxes(-1, -2)) @ (q @ k.swapaxes(-1, -2)).swapaxes(-1, -2)
@@ -282,6 +328,21 @@ CHAINS = {
     ),
     "heads that talk": lambda q, k, v: softmax(q @ k.swapaxes(-1, -2)).flip(0) @ v,
     "columns compared, not rows": lambda q, k, v: jt.softmax(q @ k.swapaxes(-1, -2), -2) @ v,
+    "rows of another image": lambda q, k, v: softmax(scores(q, k) + scores(q, k).flip(0)) @ v,
+    "one product, read twice": lambda q, k, v: twice(scores(q, k)) @ v,
+    "the first row of all": lambda q, k, v: softmax(scores(q, k) - scores(q, k)[:, :1]) @ v,
+    "the first image of all": lambda q, k, v: first_image(scores(q, k)) @ v,
+    "rows that read an answer": lambda q, k, v: again(softmax(scores(q, k)), v),
+    "a product of rows and rows": lambda q, k, v: products_of_rows(softmax(scores(q, k))) @ q,
+    "as many matrices as there were rows": lambda q, k, v: other_shape(scores(q, k)) @ seven(q, v),
+    "rows under another shape": lambda q, k, v: other_shape(scores(q, k)).reshape(2, ROWS, KEYS) @ v,
+    "sums that a mask does not leave alone": lambda q, k, v: (
+        (softmax(masked(scores(q, k))) * jt.isinf(masked(scores(q, k))).sum(-1, keepdims=True).cast(q.dtype)) @ v
+    ),
+    "the smallest of a masked row": lambda q, k, v: (
+        (softmax(masked(scores(q, k))) * jt.min(softmax(masked(scores(q, k))), -1, keepdims=True)) @ v
+    ),
+    "one diagonal": lambda q, k, v: attention(q, k, v, column(q) == row(q) + 2),
     "no row is summed": lambda q, k, v: jt.tanh(q @ k.swapaxes(-1, -2)) @ v,
     "rows seen backwards, and masked": lambda q, k, v: (
         attention(q, k, v, is_causal=True)
@@ -310,6 +371,85 @@ def test_whatever_stands_between_two_products_has_the_same_numbers(build, backen
 
     for y, z in zip(found, right, strict=True):
         np.testing.assert_allclose(y, z, rtol=1e-4, atol=1e-5)
+
+
+SQUARES = {
+    "turned scores": lambda s: softmax(s + s.swapaxes(-1, -2)),
+    "turned weights": lambda s: softmax(jt.tanh(s) * s - (jt.tanh(s) * s).swapaxes(-1, -2)),
+    "weights less their turned ones": lambda s: softmax(s) - softmax(s).swapaxes(-1, -2),
+}
+
+
+@pytest.mark.parametrize("build", SQUARES.values(), ids=SQUARES)
+def test_columns_that_stand_for_rows_are_not_rows(build):
+    q, k, v = arrays((2, KEYS, 4), (2, KEYS, 4), (2, KEYS, 6))
+
+    def whole(q, k, v):
+        return build(scores(q, k)) @ v
+
+    right = wanted(with_gradients(whole), q, k, v)
+
+    for y, z in zip(with_gradients(whole)(q, k, v), right, strict=True):
+        np.testing.assert_allclose(y.numpy(), z, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_attention_of_halves_that_is_written_out_has_its_gradients(dtype):
+    given = [x.cast(dtype) for x in inputs()]
+
+    def build(q, k, v):
+        return softmax(scores(q, k)) @ v
+
+    right = wanted(with_gradients(build), *given)
+
+    for y, z in zip(with_gradients(build)(*given), right, strict=True):
+        np.testing.assert_allclose(y.double().numpy(), z, rtol=0.1, atol=0.1)
+
+
+def step(kind, w, x, y, q, k, v, bias):
+    """More rows, made of rows `w` and `x` and of an answer `y`, which may be None for the first kinds."""
+    return [
+        lambda: softmax(w), lambda: w * bias, lambda: w - jt.max(w, -1, keepdims=True), lambda: jt.tanh(w) * x,
+        lambda: w / (1 + (w * w).sum(-1, keepdims=True)), lambda: w + scores(q * q, k), lambda: w + x.flip(-2),
+        lambda: softmax(masked(w)), lambda: jt.ternary(column(w) <= row(w), w, jt.zeros_like(w)),
+        lambda: w + jt.roll(x, 1, -1), lambda: w + x.mean(-2, keepdims=True), lambda: masked(w).exp(),
+        lambda: w + x[:, :1], lambda: w * y[..., :1], lambda: w + y.sum(-1, keepdims=True),
+        lambda: w * y[..., :1, :1], lambda: w + scores(y, v), lambda: softmax(scores(y, v)),
+    ][kind]()  # fmt: skip
+
+
+def drawn(seed, q, k, v, bias):
+    """Answers of a graph that reads rows, and answers made of them, in any order."""
+    draw, wides, answers = np.random.default_rng(seed), [scores(q, k)], []
+    for _ in range(draw.integers(2, 7)):
+        w, x = (wides[draw.integers(len(wides))] for _ in range(2))
+        y = answers[draw.integers(len(answers))] if answers else None
+        wides.append(step(draw.integers(13 if y is None else 18), w, x, y, q, k, v, bias))
+        if draw.random() < 0.5:
+            answers.append(softmax(wides[-1]) @ v)
+    return [*answers, softmax(wides[-1]) @ v]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_drawn_graphs_have_the_numbers_of_a_kernel_for_each_operator(seed):
+    print("seed", seed)
+    given = arrays((2, ROWS, 4), (2, KEYS, 4), (2, KEYS, 6), (2, ROWS, KEYS), seed=seed, dtype="float64")
+
+    def build(*given):
+        answers = drawn(seed, *given)
+        return [*answers, *jt.grad(sum((y * y).sum() for y in answers), [*given], allow_unused=True)]
+
+    right = [None if y is None else y.numpy() for y in wanted_vars(build, *given)]
+    for y, z in zip(build(*given), right, strict=True):
+        if z is not None and np.isfinite(z).all():
+            np.testing.assert_allclose(y.numpy(), z, rtol=1e-7, atol=1e-9)
+
+
+def wanted_vars(build, *given):
+    with jt.flag_scope(fuse=False):
+        found = build(*given)
+        jt.sync([y for y in found if y is not None])
+    return found
 
 
 def test_a_perceptron_keeps_its_hidden_layer():
@@ -346,7 +486,7 @@ def test_explain_says_what_runs_a_block_at_a_time():
     text = str(jt.explain(attention(*inputs())))
 
     assert "each i1 of a block of 3 rows: (each i2 of 5, then each i3 of 5, then each i4 of 5)" in text
-    assert "2 products and the loops between them run 3 rows at a time, in the cache" in text
+    assert "2 products and the loops between them run 3 rows at a time, in 6e-05 MB of each thread" in text
     assert "row blocks; a block of its rows stays in the cache until" in text
 
 

@@ -22,6 +22,7 @@ from jt_edu.cuda.device_array import CardArray, DeviceArray
 
 Kind: TypeAlias = "str | tuple[Kind, ...]"
 
+ADDRESS = 4 * 8  # bytes before the address of an array
 LETTERS = {  # of the module struct, which aligns as C does
     "bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
     "uint64": "Q", "float32": "f", "float64": "d", "complex64": "ff", "complex128": "dd",
@@ -64,6 +65,17 @@ def layout(kinds: Sequence[Kind]) -> str:
         '@qqqqqqqqf'
     """
     return "@" + "".join(map(_letters, kinds))
+
+
+def begins(kinds: Sequence[Kind]) -> list[int]:
+    """At which byte of the row each argument begins.
+
+    Example:
+        >>> begins(["float32", "int64", "bool"])
+        [0, 8, 16]
+    """
+    first = [_letters(kind)[0] for kind in kinds]
+    return [struct.calcsize(layout(kinds[:k]) + letter) - struct.calcsize(letter) for k, letter in enumerate(first)]
 
 
 def _letters(kind: Kind) -> str:

@@ -22,6 +22,8 @@ from jt_edu.cuda.device import ready
 from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
 from jt_edu.cuda.emit_cuda import HEADER, cuda_loops
 from jt_edu.cuda.memory import garbage
+from jt_edu.cuda.repeated_plan import Page
+from jt_edu.runtime.plan import Plan
 
 
 class CudaSim(PythonBackend):
@@ -60,6 +62,10 @@ class Cuda(PythonBackend):
     def from_host(self, array: np.ndarray[Any, Any]) -> DeviceArray:
         """A copy on the GPU."""
         return to_device(array)
+
+    def page(self, plan: Plan, owns: bool) -> Page:
+        """A plan that has run before, for its next runs."""
+        return Page(plan, owns)
 
     def compile(self, source: Source) -> Program:
         """What launches the kernels of a text; one for a CPU is run there, on copies."""

@@ -10,6 +10,7 @@ the interpreter finds wrong makes the GPU fail, as hardware does: not at the lau
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import os
 import struct
@@ -46,6 +47,9 @@ class FakeLibrary:
         self.launches: list[tuple[Any, ...]] = []
         self.streams: list[int] = []  # of each the GPU,
         self.lines: dict[int, list[Callable[[], None]]] = {}  # and what waits there
+        self.nodes: dict[int, tuple[int, list[int], tuple[Any, ...]]] = {}  # handle -> graph, those before, its launch
+        self.graphs: dict[int, dict[int, tuple[Any, ...]]] = {}  # executable -> the launch of each of its nodes
+        self.handles = itertools.count(1)
         self.broken = 0
         self.mine = threading.local()
 
@@ -170,14 +174,14 @@ class FakeLibrary:
 
     def cuLaunchKernel(self, function: Any, *given: Any) -> int:
         *sizes, stream, nothing, extra = given
+        return self._launch(stream, function.value, sizes, _row(nothing, extra))
+
+    def _launch(self, stream: Any, function: int, sizes: Any, content: bytes) -> int:
         gx, gy, gz, bx, by, bz, shared = sizes
-        kernel, kinds, registers = self.functions[function.value - 1]
+        kernel, kinds, registers = self.functions[function - 1]
         if bx * by * bz * registers > REGISTERS:
             return 701
-        begin, buffer, end, length, last = extra
-        assert (begin, end, last, nothing) == (1, 2, None, None)
-        room = ctypes.cast(length, ctypes.POINTER(ctypes.c_size_t))[0]
-        arguments = Row(ctypes.string_at(buffer, room), self.at).all(kinds)
+        arguments = Row(content, self.at).all(kinds)
         self.launches.append((kernel.__name__, (gx, gy, gz), (bx, by, bz), shared))
 
         def run() -> None:
@@ -187,6 +191,68 @@ class FakeLibrary:
                 self.broken = 719
 
         return self._later(stream, run)
+
+    # ------------------------------------------------------------------------------------------------------- graphs
+
+    def cuGraphCreate(self, graph: Any, flags: ctypes.c_uint) -> int:
+        graph._obj.value = next(self.handles)
+        return flags.value
+
+    def cuGraphAddKernelNode_v2(self, made: Any, graph: Any, before: Any, count: Any, node: Any) -> int:
+        """The arguments are copied, as those of a launch are."""
+        behind = list((ctypes.c_void_p * count.value).from_buffer(before._obj)) if count.value else []
+        if any(self.nodes[node][0] != graph.value for node in behind):
+            return 1
+        made._obj.value = next(self.handles)
+        self.nodes[made._obj.value] = graph.value, behind, _launch_of(node._obj)
+        return 0
+
+    def cuGraphInstantiateWithFlags(self, made: Any, graph: Any, flags: ctypes.c_ulonglong) -> int:
+        """A copy: what becomes of the nodes later does not matter."""
+        made._obj.value = next(self.handles)
+        nodes = {node: launch for node, (whose, _, launch) in self.nodes.items() if whose == graph.value}
+        self.graphs[made._obj.value] = nodes
+        return flags.value
+
+    def cuGraphExecKernelNodeSetParams_v2(self, executable: Any, handle: Any, node: Any) -> int:
+        if handle.value not in self.graphs[executable.value]:
+            return 1
+        self.graphs[executable.value][handle.value] = _launch_of(node._obj)
+        return 0
+
+    def cuGraphLaunch(self, executable: Any, stream: Any) -> int:
+        """Each node when those are done that it waits for."""
+        waiting, done = dict(self.graphs[executable.value]), set[int]()
+        while waiting:
+            ready = [node for node in waiting if done.issuperset(self.nodes[node][1])]
+            for node in reversed(ready):  # in any order: they wait for others only
+                code = self._launch(stream, *waiting.pop(node))
+                if code:
+                    return code
+            done.update(ready)
+        return 0
+
+    def cuGraphExecDestroy(self, executable: Any) -> None:
+        del self.graphs[executable.value]
+
+    def cuGraphDestroy(self, graph: Any) -> None:
+        for node in [node for node, (whose, *_) in self.nodes.items() if whose == graph.value]:
+            del self.nodes[node]
+
+
+def _row(parameters: Any, extra: Any) -> bytes:
+    """The bytes of the arguments that a launch is given."""
+    begin, buffer, end, length, last = extra
+    assert (begin, end, last, parameters) == (1, 2, None, None)
+    return ctypes.string_at(buffer, ctypes.cast(length, ctypes.POINTER(ctypes.c_size_t))[0])
+
+
+def _launch_of(node: Any) -> tuple[int, list[int], bytes]:
+    """What a CUDA_KERNEL_NODE_PARAMS says, by an own reading of its 72 bytes."""
+    words = struct.unpack("<Q7I4xQQQQ", bytes(node))
+    function, *sizes, parameters, extra, kernel, context = words
+    assert (kernel, context) == (0, 0)
+    return function, sizes, _row(parameters or None, (ctypes.c_void_p * 5).from_address(extra))
 
 
 class Row:

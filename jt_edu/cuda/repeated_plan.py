@@ -1,0 +1,268 @@
+"""Repeated plan: how does a plan run on a GPU that has run before?
+
+    sort, add, exp, sum      the steps of a plan: [a call of NumPy], [three kernels]
+    Piece                    kernels that follow each other, with all of their arguments in one row of words:
+                             addresses of this run are put in, and they are launched, as one graph (graphs.py)
+
+As `plan_source.py` does for a CPU: what each run decides anew, and always in the same way, is decided once. Which
+kernels a step launches is found by a run of its text in which nothing is launched (recorder.py). What is no printed
+kernel, such as a call of NumPy or a text that a learner wrote, runs as it did before, and the plan is cut there.
+
+Temporaries lie in one piece of memory. A page that `owns` its memory, as that of jt.compile, has two sets of results as
+well, which take turns; who still holds a result keeps it, and the page makes another.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+import weakref
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from operator import attrgetter, is_not
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from jt_edu.base.context import current
+from jt_edu.base.errors import JtError
+from jt_edu.cuda.device import Device, here, standing_in
+from jt_edu.cuda.device_array import CardArray, CardBytes
+from jt_edu.cuda.driver import Launch
+from jt_edu.cuda.emit_cuda import HEADER
+from jt_edu.cuda.graphs import Graph
+from jt_edu.cuda.recorder import Recorder
+from jt_edu.ir.node import Node
+from jt_edu.runtime import execute
+from jt_edu.runtime.devices import bring
+from jt_edu.runtime.plan import Check, Plan, Step, read_slot
+
+BASE, PROGRAM, OUTPUTS, FREES = map(attrgetter, ("base", "program", "outputs", "frees"))
+ALONE = next(map(getrefcount, [object()]))  # references to what one list holds, as they are counted here
+WORD = 8  # bytes
+
+
+class Page:
+    """The steps of a plan, for runs on one GPU.
+
+    Args:
+        plan: whose steps are compiled.
+        owns: memory for temporaries and results is kept from run to run.
+    """
+
+    def __init__(self, plan: Plan, owns: bool) -> None:
+        self._plan, self._owns, self._gpu = plan, owns, here()
+        self._lock = threading.Lock()
+        self._programs: list[Any] = []  # as they were when this was written: a learner may edit a kernel
+        self._pieces: list[Piece | Step] = []
+
+    def run(self, arrays: list[Any], nodes: Sequence[Node]) -> None:
+        """Run them on the array in each slot; the lines of the nodes are named by errors."""
+        plan = self._plan
+        if here() is not self._gpu:
+            execute.run_steps(plan, bring(plan.device, nodes, arrays), plan.device, list(nodes))
+            return
+        with self._lock:
+            programs = [*map(PROGRAM, plan.steps)]
+            if len(programs) != len(self._programs) or any(map(is_not, programs, self._programs)):
+                self._pieces, self._programs = [*pieces_of(plan, self._gpu, self._owns)], programs
+            if len(self._pieces) > 1:
+                bring(plan.device, nodes, arrays)
+            for piece in self._pieces:
+                if isinstance(piece, Piece):
+                    piece.run(arrays, nodes)
+                else:
+                    execute.run_step(piece, plan, arrays, plan.device, list(nodes))
+                    execute.free(piece, arrays)
+
+
+def pieces_of(plan: Plan, gpu: Device, owns: bool) -> Iterator[Piece | Step]:
+    """The steps of a plan: printed kernels that follow each other as one, up to where a number of theirs is asked for.
+
+    Index arrays are looked at before a kernel relies on them.
+    """
+    group, made = list[Step](), set[int]()
+    for step in plan.steps:
+        looks = made.intersection(plan.aliases.get(c.slot, c.slot) for c in step.checks)
+        if group and (looks or not is_printed(step)):
+            yield Piece(plan, group, gpu, owns)
+            group, made = [], set()
+        if is_printed(step):
+            group.append(step)
+            made.update(step.outputs)
+        else:
+            yield step
+    if group:
+        yield Piece(plan, group, gpu, owns)
+
+
+def is_printed(step: Step) -> bool:
+    """Whether its text is one that jt_edu has printed for a GPU, whose kernels are given all that the text is given."""
+    return step.kind == "loops" and step.written is None and step.source.text.startswith(HEADER)
+
+
+class Piece:
+    """Printed kernels that follow each other.
+
+    Args:
+        plan: of which they are a part.
+        steps: whose texts launch them.
+        gpu: on which they run.
+        owns: see Page.
+    """
+
+    def __init__(self, plan: Plan, steps: Sequence[Step], gpu: Device, owns: bool) -> None:
+        self._plan, self._steps, self._gpu = plan, steps, gpu
+        made, freed = ([s for step in steps for s in listed(step)] for listed in (OUTPUTS, FREES))
+        read = [plan.aliases.get(s, s) for step in steps for s in step.inputs]
+        self._leaves = [*dict.fromkeys(s for s in read if s not in made)]
+        self._results = [s for s in made if s not in freed]
+        self._gone = [s for s in freed if s not in made] + [s for step in steps for s in step.drops]
+        self._checks = [check for step in steps for check in step.checks]
+        self._looked: dict[Check, Any] = {}  # where an index array lies that was looked at
+        self._taken = [(plan.shapes[s], plan.dtypes[s], _bytes(plan, s)) for s in self._results]
+        self._sets: list[list[Any]] = [[], []]  # of results
+        self._numbers: Any = ()
+        self._graph: Graph | None = None
+        self._alone = False  # the driver made no graph
+        self._write(owns)
+
+    def _write(self, owns: bool) -> None:
+        """Put the arguments of all launches in one row, and note where what changes stands in it."""
+        recorder, arrays = self._recorded()
+        places = {array.pointer: (k, 0) for k, array in enumerate(arrays)}
+        self._room = 0
+        for number, size in enumerate(recorder.blocks, 1):
+            if number not in places:
+                places[number] = len(arrays), self._room
+                self._room += size
+        lengths = [-(-len(noted.row) // WORD) for noted in recorder.launches]
+        self._begins = [0, *accumulate(lengths)][:-1]
+        self._words = np.zeros(sum(lengths), np.uint64)
+        raw, cells, found = self._words.view(np.uint8), dict[int, list[Any]](), list[tuple[int, int, int]]()
+        for begin, noted in zip(self._begins, recorder.launches, strict=True):
+            at = begin * WORD
+            raw[at : at + len(noted.row)] = np.frombuffer(noted.row, np.uint8)
+            found += [((at + byte) // WORD, *places[number]) for byte, number in noted.arrays()]
+            for position, slot in noted.step.numbers:
+                dtype, first = np.dtype(noted.kernel.kinds[position]), at + noted.begins[position]
+                cells.setdefault(slot, []).append(raw[first : first + dtype.itemsize].view(dtype))
+        self._where, self._which, self._plus = np.array(found, np.intp).reshape(-1, 3).T
+        self._plus = self._plus.astype(np.uint64)
+        self._cells = cells
+        self._arena = CardBytes(self._gpu, self._room) if owns else None
+        self._owns = owns
+        self._launches = [
+            Launch(n.kernel.function, n.sizes, n.shared, self._words.ctypes.data + begin * WORD, len(n.row))
+            for begin, n in zip(self._begins, recorder.launches, strict=True)
+        ]
+        self._noted = recorder.launches
+
+    def _recorded(self) -> tuple[Recorder, list[Any]]:
+        """A run in which nothing is launched; what is read, and what is left at its end."""
+        plan, recorder = self._plan, Recorder(self._gpu)
+        arrays: list[Any] = [None] * len(plan.shapes)
+        for slot in self._leaves:
+            arrays[slot] = CardArray(CardBytes(recorder, _bytes(plan, slot)), plan.shapes[slot], plan.dtypes[slot])
+        leaves = [arrays[slot] for slot in self._leaves]
+        with standing_in(recorder):
+            for step in self._steps:
+                recorder.step = step
+                for _, slot in step.numbers:
+                    arrays[slot] = 0  # any number: it is put in at each run
+                execute._run_step(step, plan, arrays, plan.device, [])
+                execute.free(step, arrays)
+        return recorder, [*leaves, *(arrays[slot] for slot in self._results)]
+
+    def run(self, arrays: list[Any], nodes: Sequence[Node]) -> None:
+        """Launch all of them on the array in each slot."""
+        noted = self._noted[-1]
+        try:
+            for check in self._checks:
+                self._look(check, arrays, nodes)
+            addresses = [self._address(arrays, slot, nodes) for slot in self._leaves]
+            results, room = self._results_of_this_run(), self._arena or CardBytes(self._gpu, self._room)
+            for slot, array in zip(self._results, results, strict=True):
+                arrays[slot] = array
+                addresses.append(array.pointer)
+            addresses.append(room.pointer)
+            found = np.array(addresses, np.uint64)
+            self._words[self._where] = found[self._which] + self._plus
+            self._put_numbers(arrays)
+            if not self._launched_as_a_graph(found.tobytes()):
+                for launch, noted in zip(self._launches, self._noted, strict=True):
+                    self._gpu.driver.launch(launch, self._gpu.stream, noted.doing)
+        except JtError as error:
+            raise error.at((node := nodes[noted.step.slots[-1]]).line, node.scope) from None
+        for slot in self._gone:
+            arrays[slot] = None
+
+    def _look(self, check: Check, arrays: list[Any], nodes: Sequence[Node]) -> None:
+        """Look at an index array, unless it is the one that was looked at in the run before."""
+        array = read_slot(self._plan, arrays, check.slot)
+        base = getattr(array, "base", None) if isinstance(array, CardArray) else None
+        if base is None or self._looked.get(check, int)() is not base:
+            execute.check_indices(check, np.asarray(array), nodes)
+        if base is not None:
+            self._looked[check] = weakref.ref(base)
+
+    def _address(self, arrays: list[Any], slot: int, nodes: Sequence[Node]) -> int:
+        """Where an array lies; one of NumPy's is copied there."""
+        array = arrays[slot]
+        if array.__class__ is not CardArray:
+            (array,) = bring(self._plan.device, [nodes[slot]], [array])
+            arrays[slot] = array
+        elif array.gpu is not self._gpu:
+            array.copy_to_host()  # says so
+        return array.pointer  # type: ignore[no-any-return]
+
+    def _results_of_this_run(self) -> list[Any]:
+        """Arrays for what is not freed: those of the run before last, if nobody holds them; else new ones."""
+        self._sets.reverse()
+        mine, new = self._sets[0], [*range(len(self._taken))]
+        if mine:
+            counts = zip(map(getrefcount, mine), map(getrefcount, map(BASE, mine)), strict=True)
+            new = [k for k, (arrays, bases) in enumerate(counts) if arrays > ALONE or bases > ALONE]
+        mine = [*mine] or [None] * len(self._taken)
+        for k in new:
+            shape, dtype, size = self._taken[k]
+            mine[k] = CardArray(CardBytes(self._gpu, size), shape, dtype)
+            mine[k].base.written = True
+        if self._owns:
+            self._sets[0] = mine
+        return mine
+
+    def _put_numbers(self, arrays: list[Any]) -> None:
+        """Numbers of the graph that are others than in the run before."""
+        numbers = [arrays[slot] for slot in self._cells]
+        if len(self._numbers) == len(numbers) and not any(map(is_not, numbers, self._numbers)):
+            return
+        with np.errstate(all="ignore"):
+            for cells, number in zip(self._cells.values(), numbers, strict=True):
+                for cell in cells:
+                    cell[0] = number
+        self._numbers = numbers
+
+    def _launched_as_a_graph(self, addresses: bytes) -> bool:
+        """Launch a graph of them; False, where that is not wanted, or could not be made."""
+        gpu = self._gpu
+        if len(self._launches) == 1 or self._alone or not current().flags.cuda_graphs:
+            return False
+        try:
+            if self._graph is None:
+                self._graph = Graph(gpu.driver, self._launches, self._words, self._begins)
+            self._graph.launch(addresses, self._numbers, gpu.stream)
+        except JtError as error:
+            if gpu.driver.lost:
+                raise
+            self._alone, self._graph = True, None
+            told = f"{len(self._launches)} kernels are launched one by one from here on, as there is no graph of them"
+            warnings.warn(f"{told}: {error}", stacklevel=2)
+            return False
+        return True
+
+
+def _bytes(plan: Plan, slot: int) -> int:
+    return math.prod(plan.shapes[slot]) * int(plan.dtypes[slot].itemsize)

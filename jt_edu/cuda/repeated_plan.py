@@ -45,7 +45,7 @@ WORD = 8  # bytes
 
 
 class Page:
-    """The steps of a plan, for runs on one GPU.
+    """The steps of a plan, for each GPU on which it runs.
 
     Args:
         plan: whose steps are compiled.
@@ -53,29 +53,33 @@ class Page:
     """
 
     def __init__(self, plan: Plan, owns: bool) -> None:
-        self._plan, self._owns, self._gpu = plan, owns, here()
-        self._lock = threading.Lock()
-        self._programs: list[Any] = []  # as they were when this was written: a learner may edit a kernel
-        self._pieces: list[Piece | Step] = []
+        self._plan, self._owns, self._lock = plan, owns, threading.Lock()
+        self._written: dict[
+            Device, tuple[list[Any], list[Piece | Step]]
+        ] = {}  # the programs it was written for, and it
 
     def run(self, arrays: list[Any], nodes: Sequence[Node]) -> None:
         """Run them on the array in each slot; the lines of the nodes are named by errors."""
         plan = self._plan
-        if here() is not self._gpu:
-            execute.run_steps(plan, bring(plan.device, nodes, arrays), plan.device, list(nodes))
-            return
         with self._lock:
-            programs = [*map(PROGRAM, plan.steps)]
-            if len(programs) != len(self._programs) or any(map(is_not, programs, self._programs)):
-                self._pieces, self._programs = [*pieces_of(plan, self._gpu, self._owns)], programs
-            if len(self._pieces) > 1:
+            pieces = self._pieces(here())
+            if len(pieces) > 1:
                 bring(plan.device, nodes, arrays)
-            for piece in self._pieces:
+            for piece in pieces:
                 if isinstance(piece, Piece):
                     piece.run(arrays, nodes)
                 else:
                     execute.run_step(piece, plan, arrays, plan.device, list(nodes))
                     execute.free(piece, arrays)
+
+    def _pieces(self, gpu: Device) -> list[Piece | Step]:
+        """Written anew, if a learner has edited a kernel."""
+        programs = [*map(PROGRAM, self._plan.steps)]
+        known, pieces = self._written.get(gpu, ([], []))
+        if len(known) != len(programs) or any(map(is_not, programs, known)):
+            pieces = [*pieces_of(self._plan, gpu, self._owns)]
+            self._written[gpu] = programs, pieces
+        return pieces
 
 
 def pieces_of(plan: Plan, gpu: Device, owns: bool) -> Iterator[Piece | Step]:
@@ -179,9 +183,9 @@ class Piece:
     def run(self, arrays: list[Any], nodes: Sequence[Node]) -> None:
         """Launch all of them on the array in each slot."""
         noted = self._noted[-1]
+        for check in self._checks:
+            self._look(check, arrays, nodes)
         try:
-            for check in self._checks:
-                self._look(check, arrays, nodes)
             addresses = [self._address(arrays, slot, nodes) for slot in self._leaves]
             results, room = self._results_of_this_run(), self._arena or CardBytes(self._gpu, self._room)
             for slot, array in zip(self._results, results, strict=True):

@@ -50,6 +50,7 @@ class FakeLibrary:
         self.nodes: dict[int, tuple[int, list[int], tuple[Any, ...]]] = {}  # handle -> graph, those before, its launch
         self.graphs: dict[int, dict[int, tuple[Any, ...]]] = {}  # executable -> the launch of each of its nodes
         self.handles = itertools.count(1)
+        self.turn = threading.RLock()
         self.broken = 0
         self.mine = threading.local()
 
@@ -118,8 +119,9 @@ class FakeLibrary:
         return 0 if self.streams[stream.value - 1] == self.mine.device else 400
 
     def cuStreamSynchronize(self, stream: ctypes.c_void_p) -> int:
-        while self.lines[stream.value] and not self.broken:
-            self.lines[stream.value].pop(0)()
+        with self.turn:  # threads that wait do not run ahead of each other
+            while self.lines[stream.value] and not self.broken:
+                self.lines[stream.value].pop(0)()
         return self.broken
 
     # ------------------------------------------------------------------------------------------------------- memory

@@ -22,7 +22,7 @@ from jt_edu.cuda.device import ready
 from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
 from jt_edu.cuda.emit_cuda import HEADER, cuda_loops
 from jt_edu.cuda.memory import garbage
-from jt_edu.cuda.repeated_plan import Page
+from jt_edu.cuda.repeated_plan import Page, launched
 from jt_edu.runtime.plan import Plan
 
 
@@ -66,6 +66,10 @@ class Cuda(PythonBackend):
     def page(self, plan: Plan, owns: bool) -> Page:
         """A plan that has run before, for its next runs."""
         return Page(plan, owns)
+
+    def launched(self, plan: Plan) -> str:
+        """How its kernels are launched when nobody watches."""
+        return launched(plan)
 
     def compile(self, source: Source) -> Program:
         """What launches the kernels of a text; one for a CPU is run there, on copies."""

@@ -18,7 +18,7 @@ import math
 import threading
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from operator import attrgetter, is_not
 from sys import getrefcount
@@ -77,29 +77,38 @@ class Page:
         programs = [*map(PROGRAM, self._plan.steps)]
         known, pieces = self._written.get(gpu, ([], []))
         if len(known) != len(programs) or any(map(is_not, programs, known)):
-            pieces = [*pieces_of(self._plan, gpu, self._owns)]
+            pieces = [
+                Piece(self._plan, group, gpu, self._owns) if is_printed(group[0]) else group[0]
+                for group in groups_of(self._plan)
+            ]
             self._written[gpu] = programs, pieces
         return pieces
 
 
-def pieces_of(plan: Plan, gpu: Device, owns: bool) -> Iterator[Piece | Step]:
-    """The steps of a plan: printed kernels that follow each other as one, up to where a number of theirs is asked for.
+def groups_of(plan: Plan) -> list[list[Step]]:
+    """The steps of a plan: printed kernels that follow each other, up to where a number of theirs is asked for.
 
     Index arrays are looked at before a kernel relies on them.
     """
-    group, made = list[Step](), set[int]()
+    groups, made = list[list[Step]](), set[int]()
     for step in plan.steps:
         looks = made.intersection(plan.aliases.get(c.slot, c.slot) for c in step.checks)
-        if group and (looks or not is_printed(step)):
-            yield Piece(plan, group, gpu, owns)
-            group, made = [], set()
-        if is_printed(step):
-            group.append(step)
-            made.update(step.outputs)
-        else:
-            yield step
-    if group:
-        yield Piece(plan, group, gpu, owns)
+        if not groups or looks or not is_printed(step) or not is_printed(groups[-1][0]):
+            groups.append([])
+            made.clear()
+        groups[-1].append(step)
+        made.update(step.outputs)
+    return groups
+
+
+def launched(plan: Plan) -> str:
+    """How the kernels of a plan are launched when nobody watches."""
+    graphs = [len(group) for group in groups_of(plan) if len(group) > 1]
+    if not graphs or not current().flags.cuda_graphs:
+        return "Each kernel is launched by itself" + (": jt.flags.cuda_graphs is False." if graphs else ".")
+    kernels = "all kernels" if graphs == [len(plan.steps)] else f"{sum(graphs)} of {len(plan.steps)} kernels"
+    at_once = "at once, as a CUDA graph" if len(graphs) == 1 else f"as {len(graphs)} CUDA graphs"
+    return f"After {execute.AGAIN} runs {kernels} are launched {at_once}; while a trace is open, each by itself."
 
 
 def is_printed(step: Step) -> bool:

@@ -280,9 +280,11 @@ def owned(node: Node) -> Any:
     return np.array(node.data) if device_of(node) == CPU else node.data
 
 
-def bring(target: Device, order: Sequence[Node], arrays: list[Any] | None = None) -> list[Any]:
+def bring(target: Device | None, order: Sequence[Node], arrays: list[Any] | None = None) -> list[Any]:
     """The arrays of a plan on its device: copies, where they do not lie there already. Numbers stay what they are."""
     arrays = [n.data for n in order] if arrays is None else arrays
+    if target is None:
+        return arrays
     for slot, node in enumerate(order):
         array = arrays[slot]
         if array is not None and node.op is not CONSTANT and array.device != target.device:

@@ -238,11 +238,10 @@ def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
     fresh = {} if plan.compiled else compile_plan(plan, plan.device or backends.get(context.flags.backend))
     backend = plan.backend
     assert backend is not None, "somebody compiled the plan"
-    arrays: list[Any] = [n.data for n in order]
     if plan.page is not None and not context.traces:
-        plan.page.run(arrays, order)
+        plan.page.run(arrays := [n.data for n in order], order)
         return arrays
-    arrays = arrays if plan.device is None else bring(plan.device, order)
+    arrays = bring(plan.device, order)
     if not context.traces:
         run_steps(plan, arrays, backend, order)
         plan.runs += 1

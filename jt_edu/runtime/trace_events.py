@@ -69,12 +69,19 @@ def worth_seeing(order: list[Node]) -> list[Node]:
 
 def announce_plan(plan: Plan, order: list[Node], context: Context) -> None:
     """Tell the open traces how the plan came about, and how much memory it predicts."""
+    note = launched(plan)
     for t in context.traces:
+        t.notes += [note] if note else []
         t.predicted_peak = max(t.predicted_peak, plan.peak)
         t.decisions += [
             Decision(order[d.source].id, order[d.target].id, d.fused, d.rule, d.reason)
             for d in decisions_of(plan, order)
         ]
+
+
+def launched(plan: Plan) -> str:
+    """How the kernels of a plan are launched on its device when nobody watches; empty where there is nothing to say."""
+    return plan.device.launched(plan) if hasattr(plan.device, "launched") else ""
 
 
 def calls_of(step: Step, node: Node) -> tuple[str, ...]:

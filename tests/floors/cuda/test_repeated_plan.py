@@ -88,6 +88,26 @@ def test_numbers_of_a_graph_are_those_of_the_run(gpu):
         assert np.array_equal(np.signbit(ours), np.signbit(expected))
 
 
+def test_an_explanation_and_a_trace_say_how_kernels_are_launched(gpu):
+    jt.flags.use_cuda = 1
+    x = jt.array(numbers(5, 7))
+    for _ in range(RUNS):
+        two_kernels(x).sync()
+    with jt.trace() as trace:
+        two_kernels(x).sync()
+    said = "After 3 runs all kernels are launched at once, as a CUDA graph; while a trace is open, each by itself."
+
+    assert gpu.calls[-2:] == ["cuLaunchKernel"] * 2
+    assert said in repr(trace)
+    assert said in jt.explain(two_kernels(x)).text
+    assert "2 of 4 kernels" in jt.explain(two_kernels(jt.sort(x * 2)[0])).text
+    assert "Each kernel is launched by itself." in jt.explain(x * 2).text
+    with jt.flag_scope(cuda_graphs=False):
+        assert "Each kernel is launched by itself: jt.flags.cuda_graphs is False." in jt.explain(two_kernels(x)).text
+    jt.flags.use_cuda = 0
+    assert "launched" not in jt.explain(two_kernels(jt.array(numbers(5, 7)))).text
+
+
 # ----------------------------------------------------------------------------------------------------------- training
 
 

@@ -18,6 +18,7 @@ import math
 import threading
 import warnings
 import weakref
+from array import array as array_of
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import attrgetter, is_not
@@ -137,7 +138,8 @@ class Piece:
         self._looked: dict[Check, Any] = {}  # where an index array lies that was looked at
         self._taken = [(plan.shapes[s], plan.dtypes[s], _bytes(plan, s)) for s in self._results]
         self._sets: list[list[Any]] = [[], []]  # of results
-        self._numbers: Any = ()
+        self._numbers: list[Any] | None = None
+        self._doubtful: list[int] = []  # places of numbers that may be equal, and other bits
         self._graph: Graph | None = None
         self._alone = False  # the driver made no graph
         self._write(owns)
@@ -195,13 +197,13 @@ class Piece:
         for check in self._checks:
             self._look(check, arrays, nodes)
         try:
-            addresses = [self._address(arrays, slot, nodes) for slot in self._leaves]
+            addresses = self._addresses(arrays, nodes)
             results, room = self._results_of_this_run(), self._arena or CardBytes(self._gpu, self._room)
             for slot, array in zip(self._results, results, strict=True):
                 arrays[slot] = array
                 addresses.append(array.pointer)
             addresses.append(room.pointer)
-            found = np.array(addresses, np.uint64)
+            found = np.frombuffer(array_of("Q", addresses), np.uint64)
             self._words[self._where] = found[self._which] + self._plus
             self._put_numbers(arrays)
             if not self._launched_as_a_graph(found.tobytes()):
@@ -221,15 +223,18 @@ class Piece:
         if base is not None:
             self._looked[check] = weakref.ref(base)
 
-    def _address(self, arrays: list[Any], slot: int, nodes: Sequence[Node]) -> int:
-        """Where an array lies; one of NumPy's is copied there."""
-        array = arrays[slot]
-        if array.__class__ is not CardArray:
-            (array,) = bring(self._plan.device, [nodes[slot]], [array])
-            arrays[slot] = array
-        elif array.gpu is not self._gpu:
-            array.copy_to_host()  # says so
-        return array.pointer  # type: ignore[no-any-return]
+    def _addresses(self, arrays: list[Any], nodes: Sequence[Node]) -> list[int]:
+        """Where arrays lie that are read; those of NumPy are copied there."""
+        gpu, found = self._gpu, list[int]()
+        for slot in self._leaves:
+            array = arrays[slot]
+            if array.__class__ is not CardArray:
+                (array,) = bring(self._plan.device, [nodes[slot]], [array])
+                arrays[slot] = array
+            if array.gpu is not gpu:
+                array.copy_to_host()  # says so
+            found.append(array.pointer)
+        return found
 
     def _results_of_this_run(self) -> list[Any]:
         """Arrays for what is not freed: those of the run before last, if nobody holds them; else new ones."""
@@ -248,15 +253,16 @@ class Piece:
         return mine
 
     def _put_numbers(self, arrays: list[Any]) -> None:
-        """Numbers of the graph that are others than in the run before."""
-        numbers = [arrays[slot] for slot in self._cells]
-        if len(self._numbers) == len(numbers) and not any(map(is_not, numbers, self._numbers)):
+        """Numbers of the graph, unless they are those of the run before; equal zeros may have other signs."""
+        numbers, before = [*map(arrays.__getitem__, self._cells)], self._numbers
+        if before == numbers and all(numbers[k] is before[k] for k in self._doubtful):
             return
         with np.errstate(all="ignore"):
             for cells, number in zip(self._cells.values(), numbers, strict=True):
                 for cell in cells:
                     cell[0] = number
         self._numbers = numbers
+        self._doubtful = [k for k, n in enumerate(numbers) if n.__class__ not in (int, float) or not n]
 
     def _launched_as_a_graph(self, addresses: bytes) -> bool:
         """Launch a graph of them; False, where that is not wanted, or could not be made."""

@@ -23,6 +23,7 @@ import numpy as np
 from jt_edu.base.errors import ArgumentError, BackendError, JtError
 from jt_edu.cuda.device_memory import DeviceMemory
 from jt_edu.cuda.driver import Driver, Launch, libcuda
+from jt_edu.cuda.staging import Staging
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 NO_COMPILER = (
@@ -33,7 +34,7 @@ NO_COMPILER = (
 
 @dataclass(eq=False)
 class Device:
-    """One GPU that is in use: what the process has of it, the line in which its work waits, and its memory."""
+    """One GPU that is in use: what the process has of it, the line in which its work waits, memory, and copies."""
 
     number: int
     driver: Driver
@@ -41,9 +42,10 @@ class Device:
     stream: int
     capability: tuple[int, int]
     memory: DeviceMemory = field(init=False)
+    staging: Staging = field(init=False)
 
     def __post_init__(self) -> None:
-        self.memory = DeviceMemory(self.driver, self.stream)
+        self.memory, self.staging = DeviceMemory(self.driver, self.stream), Staging(self.driver, self.stream)
 
     def __repr__(self) -> str:
         return f"<GPU {self.number}>"

@@ -182,7 +182,7 @@ class CardArray(DeviceArray):
         device, found = self._entered(), np.empty(self.shape, self.dtype)
         if array is not None and array.shape == self.shape and array.dtype == self.dtype and array.flags.c_contiguous:
             found = array
-        device.driver.to_host(found.ctypes.data, self.pointer, self.nbytes, device.stream)
+        device.staging.to_host(found.ctypes.data, self.pointer, self.nbytes)
         if array is not None and found is not array:
             array[...] = found
         return found if array is None else array
@@ -194,8 +194,10 @@ class CardArray(DeviceArray):
         if isinstance(array, CardArray) and (array.shape, array.dtype) == (self.shape, self.dtype):
             device.driver.between(self.pointer, array.pointer, self.nbytes, device.stream)
             return
-        given = np.ascontiguousarray(np.broadcast_to(np.asarray(array, self.dtype), self.shape))
-        device.driver.to_device(self.pointer, given.ctypes.data, self.nbytes, device.stream)
+        given = np.asarray(array, self.dtype, order="C")
+        if given.shape != self.shape:
+            given = np.ascontiguousarray(np.broadcast_to(given, self.shape))
+        device.staging.to_device(self.pointer, given.ctypes.data, self.nbytes)
 
     def _entered(self) -> Device:
         """Its GPU, which has to be that of this thread."""
@@ -227,11 +229,11 @@ def to_device(array: Any) -> DeviceArray:
         >>> jt.cuda.to_device([1.0, 2.0]).copy_to_host().tolist()
         [1.0, 2.0]
     """
-    values = np.array(array, order="C")
+    values = np.asarray(array, order="C")
     if values.dtype.kind not in "biufc":
         raise ArgumentError("to_device takes an array of numbers", f"dtype {values.dtype}", "float32")
     if not is_available():
-        return HostArray(values, written=True)
+        return HostArray(values.copy(), written=True)
     made = CardArray(CardBytes(here(), values.nbytes), values.shape, values.dtype)
     made.copy_to_device(values)
     return made

@@ -166,6 +166,18 @@ class Driver:
         """Wait until all in that line is done."""
         self._call("waiting for kernels", "cuStreamSynchronize", c_void_p(stream))
 
+    def event(self) -> int:
+        """A mark that can be put in a line; 2: it does not look at a clock."""
+        return self._handle("making an event", "cuEventCreate", c_uint(2))
+
+    def record(self, event: int, stream: int) -> None:
+        """Put the mark in line, and nowhere else any more."""
+        self._call("marking a place in line", "cuEventRecord", c_void_p(event), c_void_p(stream))
+
+    def wait(self, event: int) -> None:
+        """Wait until all that is before the mark is done; not at all, where it is in no line."""
+        self._call("waiting for kernels", "cuEventSynchronize", c_void_p(event))
+
     # ------------------------------------------------------------------------------------------------------- memory
 
     def allocate(self, size: int, stream: int) -> int:
@@ -176,16 +188,20 @@ class Driver:
         """Give them back, when what is in line before is done."""
         self._call("giving memory back", "cuMemFreeAsync", c_void_p(pointer), c_void_p(stream))
 
+    def pinned(self, size: int) -> int:
+        """The address of so many bytes of this machine that stay where they are; 1: for all GPUs."""
+        doing = f"pinning {size:,} bytes of this machine"
+        return self._handle(doing, "cuMemHostAlloc", c_size_t(size), c_uint(1))
+
     def to_device(self, pointer: int, source: int, size: int, stream: int) -> None:
-        """Copy bytes of this machine, which may be changed as soon as this returns."""
+        """Copy bytes of this machine; pinned ones are read when it is their turn, others before this returns."""
         sizes = c_size_t(size), c_void_p(stream)
         self._call("copying to the GPU", "cuMemcpyHtoDAsync_v2", c_void_p(pointer), c_void_p(source), *sizes)
 
     def to_host(self, target: int, pointer: int, size: int, stream: int) -> None:
-        """Copy bytes to this machine, and wait for them."""
+        """Copy bytes to this machine; who needs them waits."""
         sizes = c_size_t(size), c_void_p(stream)
         self._call("copying from the GPU", "cuMemcpyDtoHAsync_v2", c_void_p(target), c_void_p(pointer), *sizes)
-        self.synchronize(stream)
 
     def between(self, target: int, source: int, size: int, stream: int) -> None:
         """Copy bytes inside the GPU."""

@@ -6,6 +6,7 @@
 
 typedef unsigned long long Pointer;
 static void *const CONTEXT = (void *)0x7f1234567890, *const STREAM = (void *)0x7faaaabbbbcccc;
+static void *const EVENT = (void *)0x7f4444333322;
 static void *const MODULE = (void *)0x7f5555666677, *const FUNCTION = (void *)0x7f8888999900;
 static int entered, allowed;
 
@@ -18,6 +19,10 @@ int cuDevicePrimaryCtxRetain(void **context, int device) { *context = CONTEXT; r
 int cuCtxSetCurrent(void *context) { entered = context == CONTEXT; return !entered; }
 int cuStreamCreate(void **stream, unsigned flags) { *stream = STREAM; return flags != 1; }
 int cuStreamSynchronize(void *stream) { return stream != STREAM; }
+int cuMemHostAlloc(void **made, size_t size, unsigned flags) { *made = malloc(size); return flags != 1; }
+int cuEventCreate(void **event, unsigned flags) { *event = EVENT; return flags != 2; }
+int cuEventRecord(void *event, void *stream) { return event != EVENT || stream != STREAM; }
+int cuEventSynchronize(void *event) { return event != EVENT; }
 int cuMemAllocAsync(Pointer *made, size_t size, void *stream) {
     *made = (Pointer)malloc(size);
     return stream != STREAM || size >> 40 ? 2 : 0;

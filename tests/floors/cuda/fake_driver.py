@@ -50,6 +50,9 @@ class FakeLibrary:
         self.nodes: dict[int, tuple[int, list[int], tuple[Any, ...]]] = {}  # handle -> graph, those before, its launch
         self.graphs: dict[int, dict[int, tuple[Any, ...]]] = {}  # executable -> the launch of each of its nodes
         self.handles = itertools.count(1)
+        self.pinned: dict[int, np.ndarray[Any, Any]] = {}  # address -> bytes of this machine
+        self.marks: dict[int, tuple[int, object]] = {}  # event -> the stream, and its place in that line
+        self.passed: set[object] = set()
         self.turn = threading.RLock()
         self.broken = 0
         self.mine = threading.local()
@@ -119,10 +122,26 @@ class FakeLibrary:
         return 0 if self.streams[stream.value - 1] == self.mine.device else 400
 
     def cuStreamSynchronize(self, stream: ctypes.c_void_p) -> int:
+        return self._wait(stream.value, None)
+
+    def _wait(self, stream: int, mark: object) -> int:
+        """Do what stands in line, up to a mark."""
         with self.turn:  # threads that wait do not run ahead of each other
-            while self.lines[stream.value] and not self.broken:
-                self.lines[stream.value].pop(0)()
+            while self.lines[stream] and not self.broken and mark not in self.passed:
+                self.lines[stream].pop(0)()
         return self.broken
+
+    def cuEventCreate(self, event: Any, flags: ctypes.c_uint) -> int:
+        event._obj.value = next(self.handles)
+        return 0 if flags.value == 2 else 1
+
+    def cuEventRecord(self, event: ctypes.c_void_p, stream: ctypes.c_void_p) -> int:
+        mark = object()
+        self.marks[event.value] = stream.value, mark
+        return self._later(stream, lambda: self.passed.add(mark))
+
+    def cuEventSynchronize(self, event: ctypes.c_void_p) -> int:
+        return self._wait(*self.marks[event.value]) if event.value in self.marks else 0
 
     # ------------------------------------------------------------------------------------------------------- memory
 
@@ -149,7 +168,16 @@ class FakeLibrary:
             return 1
         return self._later(stream, lambda: ctypes.memmove(target, source, size.value) and None)
 
+    def cuMemHostAlloc(self, pointer: Any, size: ctypes.c_size_t, flags: ctypes.c_uint) -> int:
+        values = np.full(size.value, 0x55, np.uint8)
+        pointer._obj.value = values.ctypes.data
+        self.pinned[values.ctypes.data] = values
+        return 0 if flags.value == 1 else 1
+
     def cuMemcpyHtoDAsync_v2(self, target: Any, source: Any, size: Any, stream: Any) -> int:
+        """Pinned memory is read when it is its turn: who changes it before copies something else."""
+        if any(begin <= source.value < begin + len(values) for begin, values in self.pinned.items()):
+            return self._copy(target, source, size, stream, target)
         return self._copy(target, ctypes.string_at(source, size.value), size, stream, target)
 
     def cuMemcpyDtoHAsync_v2(self, target: Any, source: Any, size: Any, stream: Any) -> int:

@@ -15,6 +15,7 @@ import ctypes
 import sys
 from collections.abc import Callable, Sequence
 from ctypes import addressof, byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+from functools import cached_property
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError, BackendError, JtError, KernelError, OutOfMemoryError
@@ -91,7 +92,12 @@ class Launch:
         self._extra = (c_void_p * 5)(POINTER, address, SIZE, addressof(self._length), END)
         self.words = c_void_p(function), *sizes, shared  # a plain number is one of 32 bits
         self.extra = None, self._extra
-        self.node = KernelNode(function, *sizes, shared, None, addressof(self._extra))
+
+    @cached_property
+    def node(self) -> KernelNode:
+        """The same as a node of a graph."""
+        function, *sizes = self.words
+        return KernelNode(function, *sizes, None, addressof(self._extra))
 
 
 class Driver:

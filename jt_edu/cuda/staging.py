@@ -32,7 +32,7 @@ class Staging:
 
     def __init__(self, driver: Any, stream: int) -> None:
         self._driver, self._stream, self._lock = driver, stream, threading.Lock()
-        self._pinned = 0  # the address; 0 as long as nobody has copied
+        self._pinned: int | None = None  # the address, as soon as somebody copies; 0 where there is none
         self._events: list[int] = []  # of the parts, and two for pieces that come back
         self._part, self._filled = 0, 0  # which one is filled, and how far
 
@@ -79,17 +79,18 @@ class Staging:
             self._driver.record(self._events[self._part], self._stream)
             self._part, self._filled = (self._part + 1) % PARTS, 0
             self._driver.wait(self._events[self._part])  # at once, where nothing was in line
-        room = self._pinned + self._part * PART + self._filled
+        room = (self._pinned or 0) + self._part * PART + self._filled
         self._filled += -(-length // 64) * 64
         return room
 
     def _is_ready(self) -> bool:
         """Pin the memory when it is first needed; where there is none to be had, the driver copies on its own."""
-        if not self._events:
+        if self._pinned is None:
             try:
+                self._events = [self._driver.event() for _ in range(PARTS + 2)]
                 self._pinned = self._driver.pinned(PART * PARTS)
             except JtError:
                 if self._driver.lost:
                     raise
-            self._events = [self._driver.event() for _ in range(PARTS + 2)]
+                self._pinned = 0
         return self._pinned != 0

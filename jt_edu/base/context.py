@@ -36,6 +36,7 @@ class Flags:
     use_cuda: int = 0  # Jittor's; 1 is refused, as everything is on the CPU
     compile_processes: int = 0  # that compile the kernels of a plan; 0: as many as there are cores, see lens
     cuda_graphs: bool = True  # on a GPU, all kernels of a plan that is run again are launched at once
+    cublas: bool = False  # on a GPU, NVIDIA's library multiplies matrices, where it is installed
     lenient_grad: bool = False  # True, as Jittor: several losses are summed, no path is a gradient of 0; with a warning
 
     def __setattr__(self, name: str, value: Any) -> None:

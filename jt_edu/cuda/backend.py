@@ -10,12 +10,14 @@ loop, such as a sort, is a text for a CPU, and computed there.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jt_edu import backends
 from jt_edu.backends import Program, PythonBackend
+from jt_edu.base.context import current
 from jt_edu.base.errors import BackendError
 from jt_edu.codegen.emit_python import Source
 from jt_edu.cuda.device import ready
@@ -23,7 +25,7 @@ from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
 from jt_edu.cuda.emit_cuda import HEADER, cuda_loops
 from jt_edu.cuda.memory import garbage
 from jt_edu.cuda.repeated_plan import Page, launched
-from jt_edu.runtime.plan import Plan
+from jt_edu.runtime.plan import Codegen, Plan
 
 
 class CudaSim(PythonBackend):
@@ -45,7 +47,11 @@ class Cuda(PythonBackend):
     """
 
     name = device = "cuda"
-    codegen = CudaSim.codegen
+
+    @property
+    def codegen(self) -> Codegen:
+        """Kernels for loops, and for products a library, if it is asked for."""
+        return (), partial(cuda_loops, library=True) if current().flags.cublas else cuda_loops
 
     def __init__(self) -> None:
         try:

@@ -17,6 +17,9 @@ launches; the interpreter runs this text as it is, and so does a GPU.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from jt_edu.codegen.emit_python import NAMES, Argument, Source, Text
 from jt_edu.codegen.loop_ir import (
     Access,
@@ -31,7 +34,9 @@ from jt_edu.codegen.loop_ir import (
     everything,
 )  # fmt: skip
 from jt_edu.codegen.lowering import Builder
+from jt_edu.cuda.contraction import Contraction
 from jt_edu.cuda.emit_tiles import TilePrinter, grouped
+from jt_edu.cuda.library_products import Gemm, gemm_of
 from jt_edu.cuda.schedule import LANES, Launch, Touch, is_atomic, launches, products_apart, touches
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
@@ -40,17 +45,21 @@ from jt_edu.ir.meta_ops import REDUCERS
 from jt_edu.ir.node import Node
 
 HEADER = "from jt_edu import cuda"
+LIBRARY = "from jt_edu.cuda.cublas import gemm"
 THREADS = 256  # of a block
 PARTS = 1024  # of a long sum at most; numbers of each at least
 TOGETHER = {id(reducer): f"block_{name}" for name, reducer in REDUCERS.items()}  # see cooperation.py
 ROW = "thread, threads = cuda.threadIdx.x, cuda.blockDim.x"
-WORDS = {"range", "max", "min", "kernel"}  # of Python, and of this file
+WORDS = {"range", "max", "min", "kernel", "gemm"}  # of Python, and of this file
 
 
-def cuda_loops(kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
-    """The loops of a kernel, and their text for a GPU, whose threads share them in their own way."""
+def cuda_loops(kernel: Kernel, fused: Fused, library: bool = False) -> tuple[Nest, Text]:
+    """The loops of a kernel, and their text for a GPU, whose threads share them in their own way.
+
+    `library`: NVIDIA's library computes products.
+    """
     nests = [choose_span(collapse(Builder(k, fused.stored).build())) for k in products_apart(kernel, fused.stored)]
-    text, nest = CudaPrinter(nests).print(), nests[0]
+    text, nest = CudaPrinter(nests, library).print(), nests[0]
     nest.span, nest.work = None, sum(each.work for each in nests)
     return nest, text
 
@@ -58,9 +67,10 @@ def cuda_loops(kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
 class CudaPrinter(TilePrinter):
     """Prints nests as kernels and the function that launches them."""
 
-    def __init__(self, nests: list[Nest]) -> None:
+    def __init__(self, nests: list[Nest], library: bool = False) -> None:
         super().__init__(nests[0])
-        self.nests, self.launch = nests, Launch("once", nests[0].top)
+        self.nests, self.launch, self.library = nests, Launch("once", nests[0].top), library
+        self.calls: dict[Launch, tuple[str, Node]] = {}  # of the library, before a launch
         self.number = "0"  # of the thread, or of the block, that has a room of its own for sums
         self.rooms: list[str] = []  # lines that make memory for sums, before the first launch
         self.views: dict[tuple[Node, tuple[int, ...]], str] = {}  # of such memory
@@ -71,6 +81,9 @@ class CudaPrinter(TilePrinter):
     def print(self) -> Text:
         """Kernels, and below them what launches them."""
         found, begins, names, starts = [(n, launch) for n in self.nests for launch in launches(n)], [], [], []
+        for nest, launch in found if self.library else ():
+            launch.gemm = None if launch.product is None else gemm_of(launch.product, nest)
+            launch.kind = launch.kind if launch.gemm is None else "each"  # the kernel of what becomes of its sums
         for number, (nest, launch) in enumerate(found):
             twice = sum(other.kind == launch.kind for _, other in found) > 1
             names.append(launch.kind + f"{number}" * twice)
@@ -83,24 +96,37 @@ class CudaPrinter(TilePrinter):
         given = ", ".join([*(p.name for p in parameters), *own])
         text, lines = list[str](), list[tuple[int, Node]]()
         for name, begin, end in zip(names, begins, [*begins[1:], len(self.rows)], strict=True):
-            text += ["@cuda.jit", f"def {name}({given}):"]
-            lines += [(number - begin + len(text), node) for number, node in self.lines if begin < number <= end]
-            text += [*self.rows[begin:end], "", ""]
+            if begin < end:
+                text += ["@cuda.jit", f"def {name}({given}):"]
+                lines += [(number - begin + len(text), node) for number, node in self.lines if begin < number <= end]
+                text += [*self.rows[begin:end], "", ""]
         text += [f"def kernel({', '.join(['lo', 'hi', *(p.name for p in parameters)])}):", *self.rooms]
-        text += [f"    {name}[{start}]({given})" for name, start in zip(names, starts, strict=True)]
-        used = {*NAMES.findall("\n".join(text))} - WORDS - self.helpers - {*names}
-        top = [HEADER]
+        for name, start, (_, launch) in zip(names, starts, found, strict=True):
+            if launch in self.calls:
+                text.append(f"    {self.calls[launch][0]}")
+                lines.append((len(text), self.calls[launch][1]))
+            text += [f"    {name}[{start}]({given})"] if start else []
+        return self._module(text, lines, {*names}, parameters, tuple([a for _, a in listed]))
+
+    def _module(
+        self, text: list[str], lines: list[tuple[int, Node]], names: set[str], parameters: Any, arguments: Any
+    ) -> Text:
+        """The text with its imports."""
+        used = {*NAMES.findall("\n".join(text))} - WORDS - self.helpers - names
+        top = [HEADER, *([LIBRARY] if self.calls else [])]
         top += [f"from jt_edu.backends.mathlib import {', '.join(sorted(used))}"] if used else []
         top += [f"from jt_edu.cuda.cooperation import {', '.join(sorted(self.helpers))}"] if self.helpers else []
         top += ["", ""]
         source = Source("\n".join([*top, *text, ""]), parameters)
-        return Text(source, tuple([a for _, a in listed]), tuple([(k + len(top), node) for k, node in lines]))
+        return Text(source, arguments, tuple([(k + len(top), node) for k, node in lines]))
 
     # ------------------------------------------------------------------------------------------------- one kernel
 
     def _kernel(self, launch: Launch) -> str:
         """The body of a kernel; how many blocks of how many threads do it."""
         self.launch, self.names = launch, {}
+        if launch.gemm is not None and launch.product is not None:
+            return self._by_library(launch, launch.product, launch.gemm)
         match launch.kind:
             case "tiles":
                 assert launch.product is not None, "tiles are those of a product"
@@ -112,6 +138,19 @@ class CudaPrinter(TilePrinter):
             case "each" | "scatter":
                 return self._a_thread_for_each(launch)
         return self._a_block_for_each(launch)
+
+    def _by_library(self, launch: Launch, c: Contraction, g: Gemm) -> str:
+        """A call of the library; what becomes of each sum is a kernel behind it, if there is anything."""
+        for axis in (*launch.axes, *c.summed):
+            self.axes.setdefault(axis, f"i{len(self.axes)}")
+        names = [self._cell(access).partition("[")[0] for access in (g.left, g.right, g.out)]
+        sizes = [self._count(axes) for axes in (c.batch, g.rows, g.columns, c.summed)]
+        self.calls[launch] = f'gemm("{g.kind}", {", ".join([*names, *sizes])}, "{g.turned}")', c.update.node
+        if not g.rest:
+            return ""
+        self.names[c.update.access] = self._cell(g.out)
+        values = [v for v in c.needed([store.value for store in g.rest]) if v.kind != "final"]
+        return self._a_thread_for_each(replace(launch, block=Block([*values, *g.rest])))
 
     def _a_thread_for_each(self, launch: Launch) -> str:
         count = self._count(launch.axes)

@@ -32,7 +32,7 @@ from jt_edu.base.errors import JtError
 from jt_edu.cuda.device import Device, here, standing_in
 from jt_edu.cuda.device_array import CardArray, CardBytes
 from jt_edu.cuda.driver import Launch
-from jt_edu.cuda.emit_cuda import HEADER
+from jt_edu.cuda.emit_cuda import HEADER, LIBRARY
 from jt_edu.cuda.graphs import Graph
 from jt_edu.cuda.recorder import Recorder
 from jt_edu.ir.node import Node
@@ -64,7 +64,7 @@ class Page:
         plan = self._plan
         with self._lock:
             pieces = self._pieces(here())
-            if len(pieces) > 1:
+            if not all(isinstance(piece, Piece) for piece in pieces):  # a piece brings what it reads
                 bring(plan.device, nodes, arrays)
             for piece in pieces:
                 if isinstance(piece, Piece):
@@ -114,7 +114,8 @@ def launched(plan: Plan) -> str:
 
 def is_printed(step: Step) -> bool:
     """Whether its text is one that jt_edu has printed for a GPU, whose kernels are given all that the text is given."""
-    return step.kind == "loops" and step.written is None and step.source.text.startswith(HEADER)
+    text = step.source.text
+    return step.kind == "loops" and step.written is None and text.startswith(HEADER) and LIBRARY not in text
 
 
 class Piece:

@@ -37,6 +37,7 @@ from jt_edu.codegen.loop_ir import (
 )  # fmt: skip
 from jt_edu.codegen.lowering import Builder
 from jt_edu.cuda.contraction import Contraction, contraction
+from jt_edu.cuda.library_products import Gemm
 from jt_edu.fusion.loop_fusion import Kernel, Stage
 from jt_edu.ir.index_expr import Index, counter
 from jt_edu.ir.meta_ops import REDUCERS
@@ -49,7 +50,7 @@ JOINED = [REDUCERS[name] for name in ("add", "multiply", "maximum", "minimum")] 
 LANES = ("int32", "int64", "float32", "float64")  # what lanes can hand to each other
 
 
-@dataclass
+@dataclass(eq=False)
 class Launch:
     """Items of a nest, and who does them.
 
@@ -59,6 +60,7 @@ class Launch:
         axes: the loops that threads (rows: blocks) have one iteration of each.
         shared: those that the threads of a block share.
         product: of "tiles".
+        gemm: the same for a library, if that computes it.
     """
 
     kind: str
@@ -66,6 +68,7 @@ class Launch:
     axes: tuple[int, ...] = ()
     shared: set[int] = field(default_factory=set)
     product: Contraction | None = None
+    gemm: Gemm | None = None
 
 
 def rows_first(kernel: Kernel) -> Kernel:

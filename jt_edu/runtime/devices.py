@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from pkgutil import resolve_name
 from typing import Any, Protocol
 
 import numpy as np
@@ -118,6 +119,16 @@ def forget_plans() -> None:
     """Plan anew what this rank runs from now on, since a device can do more than before, or less."""
     for name in ("plans", "outlines", "alone"):
         current().rank_state.pop(name, None)
+
+
+def _products_by(wanted: bool) -> None:
+    """What is planned from now on has products computed by cuBLAS, which has to be there, or no more."""
+    if wanted:
+        resolve_name("jt_edu.cuda.cublas:library")()
+    forget_plans()
+
+
+CHECKS["cublas"] = _products_by
 
 
 def check_interface(device: Any) -> None:

@@ -27,6 +27,7 @@ from jt_edu.ir.node import Node
 from jt_edu.runtime.array_summary import value_of
 from jt_edu.runtime.plan import Plan, Step, read_slot
 
+CUBLAS = "jt_edu.cuda.cublas"  # what a text imports whose products are computed by that library
 SEEN = 1 << 20  # elements of the largest value that is stored only to be looked at
 SEEN_BYTES = 256 << 20  # of all of them together
 
@@ -86,11 +87,15 @@ def launched(plan: Plan) -> str:
 
 def calls_of(step: Step, node: Node) -> tuple[str, ...]:
     """What a step leaves to others: a product to BLAS, a host call to whoever does it."""
+    if CUBLAS in step.source.text:
+        return ("cuBLAS",)
     return ("BLAS",) if step.way[0] == "BLAS" else (node.op.by,) if isinstance(node.op, HostCall) else ()
 
 
 def algorithm_of(step: Step) -> tuple[str, str]:
     """Which algorithm a convolution or a product runs, and why; two empty texts for anything else."""
+    if CUBLAS in step.source.text:
+        return "cuBLAS", "jt.flags.cublas is True"
     return step.way if step.own is None else (step.own.algorithm.name, step.own.reason)
 
 

@@ -20,6 +20,7 @@ from jt_edu.backends import Program, PythonBackend
 from jt_edu.base.context import current
 from jt_edu.base.errors import BackendError
 from jt_edu.codegen.emit_python import Source
+from jt_edu.cuda import cublas
 from jt_edu.cuda.device import ready
 from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
 from jt_edu.cuda.emit_cuda import HEADER, cuda_loops
@@ -68,6 +69,10 @@ class Cuda(PythonBackend):
     def from_host(self, array: np.ndarray[Any, Any]) -> DeviceArray:
         """A copy on the GPU."""
         return to_device(array)
+
+    def library(self) -> Any:
+        """Who computes products, where jt.flags.cublas asks for it; BackendError, if it is not installed."""
+        return cublas.library()
 
     def page(self, plan: Plan, owns: bool) -> Page:
         """A plan that has run before, for its next runs."""

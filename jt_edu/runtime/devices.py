@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from pkgutil import resolve_name
 from typing import Any, Protocol
 
 import numpy as np
@@ -124,7 +123,7 @@ def forget_plans() -> None:
 def _products_by(wanted: bool) -> None:
     """What is planned from now on has products computed by cuBLAS, which has to be there, or no more."""
     if wanted:
-        resolve_name("jt_edu.cuda.cublas:library")()
+        backends.get(CUDA).library()  # type: ignore[attr-defined]
     forget_plans()
 
 
@@ -291,11 +290,9 @@ def owned(node: Node) -> Any:
     return np.array(node.data) if device_of(node) == CPU else node.data
 
 
-def bring(target: Device | None, order: Sequence[Node], arrays: list[Any] | None = None) -> list[Any]:
+def bring(target: Device, order: Sequence[Node], arrays: list[Any] | None = None) -> list[Any]:
     """The arrays of a plan on its device: copies, where they do not lie there already. Numbers stay what they are."""
     arrays = [n.data for n in order] if arrays is None else arrays
-    if target is None:
-        return arrays
     for slot, node in enumerate(order):
         array = arrays[slot]
         if array is not None and node.op is not CONSTANT and array.device != target.device:

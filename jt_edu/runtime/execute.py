@@ -239,9 +239,9 @@ def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
     backend = plan.backend
     assert backend is not None, "somebody compiled the plan"
     if plan.page is not None and not context.traces:
-        plan.page.run(arrays := [n.data for n in order], order)
-        return arrays
-    arrays = bring(plan.device, order)
+        plan.page.run(found := [n.data for n in order], order)
+        return found
+    arrays: list[Any] = [n.data for n in order] if plan.device is None else bring(plan.device, order)
     if not context.traces:
         run_steps(plan, arrays, backend, order)
         plan.runs += 1

@@ -6,6 +6,7 @@ import pytest
 import jt_edu as jt
 from jt_edu.cuda import cublas
 from tests.floors.cuda.fake_cublas import FakeCublas
+from tests.floors.cuda.fake_driver import FakeLibrary
 
 GEMM = "cublasGemmStridedBatchedEx"
 
@@ -54,6 +55,27 @@ def test_a_product_has_the_same_numbers(library, name):
 
     assert GEMM in library.calls
     np.testing.assert_allclose(found, [expected] * 5, rtol=1e-4, atol=1e-4)
+
+
+OTHERS = {
+    "every second number": lambda a, b: a[0, :, ::2] @ b[0, :15],
+    "a part of a batch": lambda a, b: a.reshape(2, 2, 20, 30)[:, 1:] @ b.reshape(2, 2, 30, 8)[:, :1],
+    "a border": lambda a, b: (
+        jt.nn.pad(a[0], (1, 0)) @ b[0].reshape(8, 30)[:, :1].reshape(8, 1).expand(8, 31).transpose(1, 0)
+    ),
+    "what is computed first": lambda a, b: (a[0] + 1) @ jt.exp(b[0]),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_does_not_lie_in_memory_as_it_must_is_a_kernel_of_ours_or_two_arrays(library, name):
+    x, y = numbers(4, 20, 30), numbers(4, 30, 8)
+    expected = OTHERS[name](jt.array(x), jt.array(y)).numpy()
+
+    with jt.flag_scope(cublas=True):
+        found = OTHERS[name](jt.array(x), jt.array(y)).numpy()
+
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "float16", "bfloat16", "int32"])
@@ -120,10 +142,14 @@ def test_what_it_cannot_do_is_told_with_the_line(library, name, code, words):
         (jt.array(numbers(20, 30)) @ jt.array(numbers(30, 40))).sync()
 
 
-def test_without_the_library_the_flag_says_so_and_stays_off(monkeypatch):
+def test_without_the_library_or_a_gpu_the_flag_says_so_and_stays_off(gpu, card, monkeypatch):
     monkeypatch.setattr(cublas, "candidates", lambda: iter(["libcublas.so.of-nobody"]))
     cublas.library.cache_clear()
     with pytest.raises(jt.BackendError, match=r"no libcublas\. Try: pip install nvidia-cublas"):
+        jt.flags.cublas = True
+    card(FakeLibrary(names=()))
+    jt.backends._loaded.pop("cuda")
+    with pytest.raises(jt.BackendError, match="on a GPU; found error 100"):
         jt.flags.cublas = True
 
     assert not jt.flags.cublas

@@ -211,13 +211,6 @@ def test_a_plan_is_cut_where_something_is_done_by_a_cpu(gpu):
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def test_a_plan_that_a_cpu_computes_runs_again_and_again(gpu):
-    jt.flags.use_cuda = 1
-    found = [jt.argsort(jt.array(numbers(5, 7))).numpy() for _ in range(RUNS)]
-
-    assert np.array_equal(found, [np.argsort(numbers(5, 7))] * RUNS)
-
-
 def test_index_arrays_are_looked_at_before_the_launch_once_while_they_stay(gpu):
     jt.flags.use_cuda = 1
     table = jt.array(numbers(5, 7)).cuda().sync()

@@ -57,8 +57,8 @@ def _side(c: Contraction, nest: Nest, value: Value, axes: tuple[int, ...]) -> tu
     access, count = load.access, len(c.batch)
     if load.kind != "load" or load.guard is not None or access is None or access.role != "in" or len(axes) != 1:
         return None
-    if any(access.shape[k] != nest.extents[axis] for k, axis in enumerate(c.batch)):
-        return None
+    if any(access.shape[k] != nest.extents[axis] for k, axis in enumerate(c.batch) if k):
+        return None  # matrices are not all as far apart
     order = _order(access)
     turned = order == (*c.batch, *c.summed, *axes)
     return (access, turned) if turned or (order == (*c.batch, *axes, *c.summed) and len(order) == count + 2) else None

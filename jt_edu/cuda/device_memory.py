@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 from jt_edu.base.errors import JtError, OutOfMemoryError
 
@@ -27,6 +28,7 @@ class DeviceMemory:
     def __init__(self, driver: Any, stream: int) -> None:
         self._driver, self._stream = driver, stream
         self._free: dict[int, list[int]] = {}
+        self.holders: WeakSet[Any] = WeakSet()  # who keeps arrays for the next time, and lets go of them if asked
         self._lock = threading.RLock()  # an array may be collected while another one is made
         self.used = self.peak = self.kept = self.asked = self.reused = 0
 
@@ -54,6 +56,8 @@ class DeviceMemory:
         try:
             return int(self._driver.allocate(size, self._stream))
         except OutOfMemoryError:
+            for holder in [*self.holders]:
+                holder.let_go()
             if not self.kept:
                 raise
             self.release()

@@ -9,7 +9,8 @@ kernels a step launches is found by a run of its text in which nothing is launch
 kernel, such as a call of NumPy or a text that a learner wrote, runs as it did before, and the plan is cut there.
 
 Temporaries lie in one piece of memory. A page that `owns` its memory, as that of jt.compile, has two sets of results as
-well, which take turns; who still holds a result keeps it, and the page makes another.
+well, which take turns; who still holds a result keeps it, and the page makes another. Where there is no room
+for an array, all pages let go of what they keep.
 """
 
 from __future__ import annotations
@@ -168,8 +169,9 @@ class Piece:
         self._where, self._which, self._plus = np.array(found, np.intp).reshape(-1, 3).T
         self._plus = self._plus.astype(np.uint64)
         self._cells = cells
-        self._arena = CardBytes(self._gpu, self._room) if owns else None
+        self._arena: CardBytes | None = None
         self._owns = owns
+        self._gpu.memory.holders.add(self)
         self._launches = [
             Launch(n.kernel.function, n.sizes, n.shared, self._words.ctypes.data + begin * WORD, len(n.row))
             for begin, n in zip(self._begins, recorder.launches, strict=True)
@@ -200,6 +202,7 @@ class Piece:
         try:
             addresses = self._addresses(arrays, nodes)
             results, room = self._results_of_this_run(), self._arena or CardBytes(self._gpu, self._room)
+            self._arena = room if self._owns else None
             for slot, array in zip(self._results, results, strict=True):
                 arrays[slot] = array
                 addresses.append(array.pointer)
@@ -214,6 +217,10 @@ class Piece:
             raise error.at((node := nodes[noted.step.slots[-1]]).line, node.scope) from None
         for slot in self._gone:
             arrays[slot] = None
+
+    def let_go(self) -> None:
+        """Keep no memory for the next run: somebody needs it."""
+        self._arena, self._sets = None, [[], []]
 
     def _look(self, check: Check, arrays: list[Any], nodes: Sequence[Node]) -> None:
         """Look at an index array, unless it is the one that was looked at in the run before."""

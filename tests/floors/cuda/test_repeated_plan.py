@@ -194,6 +194,21 @@ def test_memory_goes_back_with_the_step_and_so_do_its_graphs(gpu):
     assert (gpu.graphs, gpu.nodes) == ({}, {})
 
 
+def test_where_there_is_no_room_steps_let_go_of_what_they_keep(gpu):
+    xs = [jt.array(numbers(5 + k, 32)).cuda().sync() for k in range(4)]
+    steps = [jt.compile(lambda x: (jt.nn.softmax(x, 1) * 2, two_kernels(x))) for _ in xs]
+    for step, x in zip(steps, xs, strict=True):
+        for _ in range(4):
+            step(x)
+    gpu.room = gpu.taken + 512
+    found = [step(x)[0].numpy() for _ in range(3) for step, x in zip(steps[::-1], xs, strict=True)]
+    more = cuda.device_array(3_000, "uint8")
+
+    assert more.pointer
+    for ours, x in zip(found, xs * 3, strict=True):
+        np.testing.assert_allclose(ours, 2 * jt.nn.softmax(jt.array(x.numpy()), 1).numpy(), rtol=1e-5)
+
+
 # --------------------------------------------------------------------------------------- what is no kernel, and errors
 
 

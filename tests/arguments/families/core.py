@@ -316,6 +316,7 @@ ROWS = [
     *shows(jt.flag_scope, "tracebacks", "full", flagged(told_whole)),
     *shows(jt.flag_scope, "module_repr", "jittor", flagged(printed), "Flatten(1, -1)"),
     *refuses(jt.flag_scope, "use_cuda", 1, flagged(kernels)),
+    *refuses(jt.flag_scope, "cublas", True, flagged(kernels)),
     *shows(jt.TracingAllocator, "inner", Counted(), lambda **k: allocated(**k) > 0),
     *errors(),
     *CODE,

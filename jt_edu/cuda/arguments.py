@@ -93,7 +93,7 @@ def taken_apart(values: Sequence[Any], names: Sequence[str]) -> tuple[tuple[Kind
         if isinstance(value, CardArray):
             kinds.append(value.kind)
             words += value.words
-            value.base.written = True  # or so it may be
+            value.base.written += 1  # or so it may be
         else:
             kinds.append(kind_of(value, name))
             _add(value, words)

@@ -143,7 +143,7 @@ class CardBytes:
     """Bytes of a GPU, which go back when no array is left that shows them."""
 
     def __init__(self, gpu: Device, size: int) -> None:
-        self.gpu, self.size, self.written = gpu, size, False
+        self.gpu, self.size, self.written = gpu, size, 0  # how often somebody has written there, or may have
         self.pointer = gpu.memory.take(size)
 
     def __del__(self) -> None:
@@ -192,7 +192,7 @@ class CardArray(DeviceArray):
     def copy_to_device(self, array: Any) -> None:
         """Put numbers in; those of an array on the same GPU do not leave it."""
         device = self._entered()
-        self.base.written = True
+        self.base.written += 1
         if isinstance(array, CardArray) and (array.shape, array.dtype) == (self.shape, self.dtype):
             device.driver.between(self.pointer, array.pointer, self.nbytes, device.stream)
             return
@@ -270,7 +270,9 @@ def on_host(arguments: Sequence[Any]) -> Iterator[list[Any]]:
     whole = {base: CardArray(base, (base.size,), np.uint8) for base in bases}
     copies = {base: array.copy_to_host() for base, array in whole.items()}
     copied = {
-        key: HostArray(copies[x.base][: x.nbytes].view(x.dtype).reshape(x.shape), x.base.written or bases[x.base] > 1)
+        key: HostArray(
+            copies[x.base][: x.nbytes].view(x.dtype).reshape(x.shape), bool(x.base.written) or bases[x.base] > 1
+        )
         for key, x in there.items()
     }
     yield [copied.get(id(x), x) for x in arguments]

@@ -28,7 +28,7 @@ class DeviceMemory:
     def __init__(self, driver: Any, stream: int) -> None:
         self._driver, self._stream = driver, stream
         self._free: dict[int, list[int]] = {}
-        self.holders: WeakSet[Any] = WeakSet()  # who keeps arrays for the next time, and lets go of them if asked
+        self._holders: WeakSet[Any] = WeakSet()
         self._lock = threading.RLock()  # an array may be collected while another one is made
         self.used = self.peak = self.kept = self.asked = self.reused = 0
 
@@ -51,12 +51,17 @@ class DeviceMemory:
             self.peak = max(self.peak, self.used)
         return pointer
 
+    def kept_by(self, holder: Any) -> None:
+        """Somebody keeps arrays for the next time, and lets go of them where there is no room."""
+        with self._lock:
+            self._holders.add(holder)
+
     def _ask(self, size: int) -> int:
         self.asked += 1
         try:
             return int(self._driver.allocate(size, self._stream))
         except OutOfMemoryError:
-            for holder in [*self.holders]:
+            for holder in [*self._holders]:
                 holder.let_go()
             if not self.kept:
                 raise

@@ -56,33 +56,29 @@ class Page:
 
     def __init__(self, plan: Plan, owns: bool) -> None:
         self._plan, self._owns, self._lock = plan, owns, threading.Lock()
-        self._written: dict[
-            Device, tuple[list[Any], list[Piece | Step]]
-        ] = {}  # the programs it was written for, and it
+        self._written: dict[Device, tuple[list[Any], list[Piece | Step]]] = {}  # for these programs of the steps
 
     def run(self, arrays: list[Any], nodes: Sequence[Node]) -> None:
         """Run them on the array in each slot; the lines of the nodes are named by errors."""
-        plan = self._plan
-        with self._lock:
-            pieces = self._pieces(here())
-            if not all(isinstance(piece, Piece) for piece in pieces):  # a piece brings what it reads
-                bring(plan.device, nodes, arrays)
-            for piece in pieces:
-                if isinstance(piece, Piece):
-                    piece.run(arrays, nodes)
-                else:
-                    execute.run_step(piece, plan, arrays, plan.device, list(nodes))
-                    execute.free(piece, arrays)
+        plan, pieces = self._plan, self._pieces(here())
+        if not all(isinstance(piece, Piece) for piece in pieces):  # a piece brings what it reads
+            bring(plan.device, nodes, arrays)
+        for piece in pieces:
+            if isinstance(piece, Piece):
+                piece.run(arrays, nodes)
+            else:
+                execute.run_step(piece, plan, arrays, plan.device, list(nodes))
+                execute.free(piece, arrays)
 
     def _pieces(self, gpu: Device) -> list[Piece | Step]:
         """Written anew, if a learner has edited a kernel."""
         programs = [*map(PROGRAM, self._plan.steps)]
         known, pieces = self._written.get(gpu, ([], []))
-        if len(known) != len(programs) or any(map(is_not, programs, known)):
-            pieces = [
-                Piece(self._plan, group, gpu, self._owns) if is_printed(group[0]) else group[0]
-                for group in groups_of(self._plan)
-            ]
+        if len(known) == len(programs) and not any(map(is_not, programs, known)):
+            return pieces
+        with self._lock:
+            plan, owns = self._plan, self._owns
+            pieces = [Piece(plan, group, gpu, owns) if is_printed(group[0]) else group[0] for group in groups_of(plan)]
             self._written[gpu] = programs, pieces
         return pieces
 
@@ -120,7 +116,7 @@ def is_printed(step: Step) -> bool:
 
 
 class Piece:
-    """Printed kernels that follow each other.
+    """Printed kernels that follow each other; one thread at a time launches them.
 
     Args:
         plan: of which they are a part.
@@ -130,7 +126,7 @@ class Piece:
     """
 
     def __init__(self, plan: Plan, steps: Sequence[Step], gpu: Device, owns: bool) -> None:
-        self._plan, self._steps, self._gpu = plan, steps, gpu
+        self._plan, self._steps, self._gpu, self._lock = plan, steps, gpu, threading.Lock()
         made, freed = ([s for step in steps for s in listed(step)] for listed in (OUTPUTS, FREES))
         read = [plan.aliases.get(s, s) for step in steps for s in step.inputs]
         self._leaves = [*dict.fromkeys(s for s in read if s not in made)]
@@ -171,7 +167,7 @@ class Piece:
         self._cells = cells
         self._arena: CardBytes | None = None
         self._owns = owns
-        self._gpu.memory.holders.add(self)
+        self._gpu.memory.kept_by(self)
         self._launches = [
             Launch(n.kernel.function, n.sizes, n.shared, self._words.ctypes.data + begin * WORD, len(n.row))
             for begin, n in zip(self._begins, recorder.launches, strict=True)
@@ -196,40 +192,52 @@ class Piece:
 
     def run(self, arrays: list[Any], nodes: Sequence[Node]) -> None:
         """Launch all of them on the array in each slot."""
-        noted = self._noted[-1]
         for check in self._checks:
             self._look(check, arrays, nodes)
-        try:
-            addresses = self._addresses(arrays, nodes)
-            results, room = self._results_of_this_run(), self._arena or CardBytes(self._gpu, self._room)
-            self._arena = room if self._owns else None
-            for slot, array in zip(self._results, results, strict=True):
-                arrays[slot] = array
-                addresses.append(array.pointer)
-            addresses.append(room.pointer)
-            found = np.frombuffer(array_of("Q", addresses), np.uint64)
-            self._words[self._where] = found[self._which] + self._plus
-            self._put_numbers(arrays)
-            if not self._launched_as_a_graph(found.tobytes()):
-                for launch, noted in zip(self._launches, self._noted, strict=True):
-                    self._gpu.driver.launch(launch, self._gpu.stream, noted.doing)
-        except JtError as error:
-            raise error.at((node := nodes[noted.step.slots[-1]]).line, node.scope) from None
+        with self._lock:
+            step = self._steps[-1]
+            try:
+                addresses = self._put_addresses(arrays, nodes)
+                self._put_numbers(arrays)
+                if not self._launched_as_a_graph(addresses):
+                    for launch, noted in zip(self._launches, self._noted, strict=True):
+                        step = noted.step
+                        self._gpu.driver.launch(launch, self._gpu.stream, noted.doing)
+            except JtError as error:
+                raise error.at((node := nodes[step.slots[-1]]).line, node.scope) from None
+            except Exception as error:
+                raise execute._explain(error, step, self._plan, list(nodes)) from error
         for slot in self._gone:
             arrays[slot] = None
+
+    def _put_addresses(self, arrays: list[Any], nodes: Sequence[Node]) -> bytes:
+        """Make room for results and temporaries, and put in where everything lies: all addresses are the answer."""
+        addresses = self._addresses(arrays, nodes)
+        results, room = self._results_of_this_run(), self._arena or CardBytes(self._gpu, self._room)
+        self._arena = room if self._owns else None
+        for slot, array in zip(self._results, results, strict=True):
+            arrays[slot] = array
+            array.base.written += 1
+            addresses.append(array.pointer)
+        addresses.append(room.pointer)
+        found = np.frombuffer(array_of("Q", addresses), np.uint64)
+        self._words[self._where] = found[self._which] + self._plus
+        return found.tobytes()
 
     def let_go(self) -> None:
         """Keep no memory for the next run: somebody needs it."""
         self._arena, self._sets = None, [[], []]
 
     def _look(self, check: Check, arrays: list[Any], nodes: Sequence[Node]) -> None:
-        """Look at an index array, unless it is the one that was looked at in the run before."""
+        """Look at an index array, unless it is the one that was looked at before, and nobody has written to it."""
         array = read_slot(self._plan, arrays, check.slot)
-        base = getattr(array, "base", None) if isinstance(array, CardArray) else None
-        if base is None or self._looked.get(check, int)() is not base:
+        if not isinstance(array, CardArray):
+            execute.check_indices(check, array, nodes)
+            return
+        base, times = self._looked.get(check, (int, 0))
+        if base() is not array.base or times != array.base.written:
             execute.check_indices(check, np.asarray(array), nodes)
-        if base is not None:
-            self._looked[check] = weakref.ref(base)
+            self._looked[check] = weakref.ref(array.base), array.base.written
 
     def _addresses(self, arrays: list[Any], nodes: Sequence[Node]) -> list[int]:
         """Where arrays lie that are read; those of NumPy are copied there."""
@@ -255,7 +263,6 @@ class Piece:
         for k in new:
             shape, dtype, size = self._taken[k]
             mine[k] = CardArray(CardBytes(self._gpu, size), shape, dtype)
-            mine[k].base.written = True
         if self._owns:
             self._sets[0] = mine
         return mine

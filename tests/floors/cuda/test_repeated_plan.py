@@ -243,6 +243,16 @@ def test_index_arrays_are_looked_at_before_the_launch_once_while_they_stay(gpu):
     np.testing.assert_allclose(step(rows).numpy(), step(jt.array([4, 0, 1])).numpy())
 
 
+def test_indices_in_memory_that_is_used_again_are_looked_at_again(gpu):
+    jt.flags.use_cuda = 1
+    table = jt.array(numbers(5, 7)).cuda().sync()
+    make, look = jt.compile(lambda x: (x + 1).int32()), jt.compile(lambda rows: two_kernels(table[rows]))
+    for number in (0, 1, 2, 3, 0, 1, 2, 3):
+        look(make(jt.array(np.array([number, 0], "float32"))))
+    with pytest.raises(jt.RangeError, match="found the index 5"):
+        look(make(jt.array(np.array([4, 0], "float32"))))
+
+
 def test_indices_that_the_plan_computes_are_looked_at_before_they_are_used(gpu):
     table = jt.array(numbers(5, 7)).cuda().sync()
     step = jt.compile(lambda x: two_kernels(table[(two_kernels(x) * 0 + x[0]).int32()]))

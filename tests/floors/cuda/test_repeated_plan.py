@@ -246,7 +246,7 @@ def test_index_arrays_are_looked_at_before_the_launch_once_while_they_stay(gpu):
 def test_indices_in_memory_that_is_used_again_are_looked_at_again(gpu):
     jt.flags.use_cuda = 1
     table = jt.array(numbers(5, 7)).cuda().sync()
-    make, look = jt.compile(lambda x: (x + 1).int32()), jt.compile(lambda rows: two_kernels(table[rows]))
+    make, look = jt.compile(lambda x: (x + 1).int64()), jt.compile(lambda rows: two_kernels(table[rows]))
 
     def rows(number):
         make(jt.array([0.0, 0.0]))  # results take turns: so those of the next call lie where they lay before

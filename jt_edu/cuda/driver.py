@@ -6,7 +6,7 @@
     failed(code, ...)    what the driver answers if it cannot, as an error in words
 
 Pointers and handles are whole numbers. Copies and launches are put in line on a stream: they return before they are
-done, except for a copy to this machine, which waits. An error of a kernel therefore shows at a later call.
+done. An error of a kernel therefore shows at a later call, or at one that waits.
 """
 
 from __future__ import annotations

@@ -108,6 +108,22 @@ def test_an_explanation_and_a_trace_say_how_kernels_are_launched(gpu):
     assert "launched" not in jt.explain(two_kernels(jt.array(numbers(5, 7)))).text
 
 
+@pytest.mark.parametrize("compiled", [True, False], ids=["jt.compile", "as written"])
+def test_random_numbers_go_on_as_those_of_a_cpu(gpu, compiled):
+    def drawn():
+        jt.set_global_seed(5)
+        draw = lambda x: jt.nn.softmax(jt.rand(2, 3) + x, 1).sum(0) * jt.rand(3)  # noqa: E731
+        draw, x = jt.compile(draw) if compiled else draw, jt.ones((2, 3))
+        return [draw(x).numpy() for _ in range(RUNS)]
+
+    expected = drawn()
+    jt.flags.use_cuda = 1
+    found = drawn()
+
+    assert LAUNCH in gpu.calls
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 # ----------------------------------------------------------------------------------------------------------- training
 
 

@@ -52,12 +52,13 @@ class Graph:
             numbers: which numbers; the same object, if they are the same.
             stream: the line.
         """
-        executable, words, known = self._made.pop(addresses) if addresses in self._made else self._nearest()
+        if addresses not in self._made:
+            self._made[addresses] = self._nearest()
+        executable, words, known = self._made[addresses]
         if known is not numbers:
             for k in self._changed(words):
                 self._driver.change_node(executable, self._nodes[k], self._launches[k])
-            words = self._words.copy()
-        self._made[addresses] = executable, words, numbers
+            self._made[addresses] = executable, self._words.copy(), numbers
         self._driver.launch_graph(executable, stream)
 
     def _nearest(self) -> Made:

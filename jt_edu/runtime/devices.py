@@ -45,6 +45,9 @@ class Device(Backend, Protocol):
     Its arrays are as NumPy's in this: `shape`, `dtype`, `nbytes`, `device` (the name below), `reshape(shape)`,
     `view(dtype)`, `ravel()`, and `__array__`, which brings the numbers to the CPU. Nobody writes to them but kernels.
     `empty` makes them, and kernels are given them.
+
+    It may have two more: `page(plan, owns)`, which runs a plan that has run before (plan_source.py), and
+    `launched(plan)`, a sentence about that for traces and explanations.
     """
 
     device: str  # its name, as in x.to(name): the same as `name`

@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from jt_edu import autograd, backends, benchmark, data, func, models, nn, optim
+from jt_edu.backends.cuda import get_float32_matmul_precision, set_float32_matmul_precision
 from jt_edu.backends.thread_pool import set_num_threads
 from jt_edu.backends.thread_pool import threads as get_num_threads
 from jt_edu.base import migration as _migration
@@ -127,6 +128,7 @@ __all__ = [
     "optim", "pad", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "progress", "rank", "recording",
     "repeat", "repeat_interleave", "report", "rrelu", "set_num_threads", "simulate", "single_process_scope",
     "sliding_window_view", "summary", "tile", "unfold", "view", "vmap", "walk", "world_size",
+    "get_float32_matmul_precision", "set_float32_matmul_precision",
     *_names_of("jt_edu.base", "allocator context dtypes errors"),
     *_names_of("jt_edu.lens", "kernel_edit"),
     *_names_of("jt_edu.nn", "serialization"),
@@ -151,7 +153,7 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _later |= {"transform": "jt_edu.data.transform", **_migration.JITTORS, **_migration.JITTORS_OWN}
     _later |= _migration.MATRICES
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
-    backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv"])[0]
+    backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv", "cuda"])[0]
     _suggest(Var, "a Var", "x", {"jt": __all__}, _migration.JITTORS | _migration.MATRICES)
     _checks["use_cuda"] = _use_cuda
     _answer_numpy(globals())

@@ -11,6 +11,7 @@
     strict             False    True: with `deterministic`, an error where nobody can promise that
     local              False    True: the error of a sum goes with what its own window sees
     workspace_limit    None     bytes that an algorithm may use besides its arrays
+    allow_tf32         False    True: on a GPU, float32 is multiplied as TF32 by tensor cores
 
 What `local` is for. Winograd and Fourier compute many sums from common parts, and round to some millionths of the
 largest sum around. Where numbers are so uneven that this would be felt (a pixel of 1e6 among others of 1; infinity,
@@ -22,6 +23,9 @@ of a tuner may find another winner, and algorithms differ in their last digits. 
 both set, it may choose another deterministic algorithm in each process.) And sums that are split otherwise for another
 number of threads, as in products of matrices by BLAS, run on one thread. A function of the learner's that calls NumPy
 can do anything: with `strict` it is an error, without it runs as it is.
+
+What `allow_tf32` costs. Numbers are rounded to 10 bits behind the first one before they are multiplied, sums stay
+float32: answers differ by about a thousandth. On a CPU, and on a GPU before 8.0, it changes nothing. PyTorch has it on.
 
 The settings belong to the rank that sets them: as in PyTorch, all its threads share them. With `benchmark`, a plan is
 made after measuring, so `jt.explain` measures too.
@@ -38,7 +42,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.backends.convolve import autotuner
-from jt_edu.backends.convolve.options import DEFAULT, Options, forget_plans, options, set_options
+from jt_edu.backends.convolve.options import DEFAULT, OF_CONV, forget_plans, options, set_options
 from jt_edu.backends.convolve.selection import algorithms
 from jt_edu.backends.convolve.tuner_report import Table
 from jt_edu.base.errors import ArgumentError, UnknownNameError
@@ -113,12 +117,12 @@ def flags(**wanted: Any) -> Iterator[None]:
 
 def _checked(name: str, value: Any) -> Any:
     """The value, if the setting is one and can have it."""
-    if name not in Options._fields:
-        near = difflib.get_close_matches(name, Options._fields, 1)
+    if name not in OF_CONV:
+        near = difflib.get_close_matches(name, OF_CONV, 1)
         error = _UnknownSettingError(
             f"jt.backends.conv.{name} is not a setting",
-            f"the settings {', '.join(Options._fields)}",
-            f"jt.backends.conv.{(near or Options._fields)[0]}",
+            f"the settings {', '.join(OF_CONV)}",
+            f"jt.backends.conv.{(near or OF_CONV)[0]}",
         )
         error.name = name  # Python, which would guess as well, does not guess a second time
         raise error
@@ -149,15 +153,15 @@ class _Settings(ModuleType):
             set_options(options()._replace(**{name: _checked(name, value)}))
 
     def __delattr__(self, name: str) -> None:
-        if name in Options._fields:
+        if name in OF_CONV:
             raise ArgumentError(f"jt.backends.conv.{name} has a value, always", "del", repr(getattr(DEFAULT, name)))
         super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
-        return sorted([*__all__, *Options._fields])
+        return sorted([*__all__, *OF_CONV])
 
     def __repr__(self) -> str:
-        return "jt.backends.conv: " + ", ".join(f"{k}={v}" for k, v in options()._asdict().items())
+        return "jt.backends.conv: " + ", ".join(f"{k}={getattr(options(), k)}" for k in OF_CONV)
 
 
 sys.modules[__name__].__class__ = _Settings

@@ -21,11 +21,12 @@ from jt_edu.base.context import current
 from jt_edu.base.errors import BackendError
 from jt_edu.codegen.emit_python import Source
 from jt_edu.cuda import cublas
-from jt_edu.cuda.device import ready
+from jt_edu.cuda.device import device_count, get_device_capability, ready
 from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
 from jt_edu.cuda.emit_cuda import HEADER, cuda_loops
 from jt_edu.cuda.memory import garbage
 from jt_edu.cuda.repeated_plan import Page, launched
+from jt_edu.cuda.tensor_core import multiplied_by
 from jt_edu.runtime.plan import Codegen, Plan
 
 
@@ -49,18 +50,20 @@ class Cuda(PythonBackend):
 
     name = device = "cuda"
 
-    @property
-    def codegen(self) -> Codegen:
-        """Kernels for loops, and for products a library, if it is asked for."""
-        return (), partial(cuda_loops, library=True) if current().flags.cublas else cuda_loops
-
     def __init__(self) -> None:
         try:
             ready()
+            able = [multiplied_by(get_device_capability(k)) for k in range(device_count())]
+            self._able = frozenset.intersection(*able)
         except BackendError as error:
             way = '"cudasim", which interprets its kernels, or "numba"'
             raise BackendError('the backend "cuda" computes on a GPU', error.found, way) from None
         super().__init__()
+
+    @property
+    def codegen(self) -> Codegen:
+        """Kernels for loops, with its tensor cores; and for products a library, if it is asked for."""
+        return (), partial(cuda_loops, able=self._able, library=current().flags.cublas)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Memory of the GPU."""

@@ -23,9 +23,12 @@ from jt_edu.backends.kernel_cache import Store
 from jt_edu.base.errors import ArgumentError, BackendError, KernelError
 from jt_edu.cuda.arguments import Kind, kind_of
 from jt_edu.cuda.device import NO_COMPILER, get_device_capability, is_available
-from jt_edu.cuda.gpu_function import GpuFunction, fingerprint
+from jt_edu.cuda.gpu_function import GpuFunction, fingerprint, outer_names
+from jt_edu.cuda.kernel_names import KernelName
+from jt_edu.cuda.tensor_core import SINCE
 
 FIRST = (7, 5)  # the oldest compute capability that the compiler knows
+WORDS = {"tf32": SINCE["tf32"], **{f"mma_{name}": first for name, first in SINCE.items()}}
 PACKAGES = ("numba", "numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink", "numpy")
 
 
@@ -63,7 +66,8 @@ def compile_kernel(kernel: Any, *arguments: Any, cc: tuple[int, int] | None = No
     Args:
         kernel: under `cuda.jit`.
         arguments: examples of what it takes; of an array only its dtype and its number of axes matter.
-        cc: the compute capability, such as (9, 0); that of the GPU that is there, or else the oldest, (7, 5).
+        cc: the compute capability, such as (9, 0); that of the GPU that is there, or else the oldest that has its
+            words.
 
     Returns:
         `ptx`, `cubin`, and `report` with `registers`, `spilled`, `stack` and `shared`.
@@ -82,8 +86,16 @@ def compile_kernel(kernel: Any, *arguments: Any, cc: tuple[int, int] | None = No
         raise ArgumentError("compile takes a kernel", repr(kernel), "a function under @cuda.jit")
     if cc is not None and not (isinstance(cc, tuple) and [type(n) for n in cc] == [int, int]):
         raise ArgumentError("a compute capability is two whole numbers", repr(cc), "(9, 0)")
-    chosen = cc or (get_device_capability() if is_available() else FIRST)
+    chosen = cc or (get_device_capability() if is_available() else oldest(kernel))
     return compiled(kernel, tuple(map(kind_of, arguments, kernel.parameters(len(arguments)))), chosen)
+
+
+def oldest(kernel: GpuFunction, *seen: GpuFunction) -> tuple[int, int]:
+    """The first compute capability that has all words of a kernel and of its device functions."""
+    values = outer_names(kernel.function).values()
+    names = {*kernel.function.__code__.co_names, *(v.name for v in values if isinstance(v, KernelName))}
+    inner = (v for v in values if isinstance(v, GpuFunction) and v not in (kernel, *seen))
+    return max([FIRST, *(oldest(v, kernel, *seen) for v in inner), *(WORDS[name] for name in names & {*WORDS})])
 
 
 def compiled(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> Compiled:
@@ -134,6 +146,7 @@ def _store() -> Store:
         except metadata.PackageNotFoundError:
             text.update(package.encode())
     here = Path(__file__)
-    for path in sorted([here.with_name("to_ptx.py"), *(here.parents[1] / "backends" / "mathlib").glob("*.py")]):
+    ours = [here.with_name(name) for name in ("to_ptx.py", "tensor_ptx.py")]
+    for path in sorted([*ours, *(here.parents[1] / "backends" / "mathlib").glob("*.py")]):
         text.update(path.read_bytes())
     return Store(f"cuda-{text.hexdigest()[:16]}")

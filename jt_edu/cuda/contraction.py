@@ -38,8 +38,7 @@ class Contraction:
     update: Update
     left: Value
     right: Value
-    values: list[Value]  # all, in the order in which they are computed
-    stores: list[Store]  # of what becomes of each sum
+    items: list[Value | Store]  # all that are computed, and stores of what becomes of each sum, in their order
     each: int  # numbers along each side of the tile that a thread computes
 
     @property
@@ -52,7 +51,7 @@ class Contraction:
         """The two factors, each with its own loops."""
         return (self.left, self.rows), (self.right, self.columns)
 
-    def needed(self, wanted: list[Value]) -> list[Value]:
+    def needed(self, wanted: list[Value]) -> list[Value | Store]:
         """The values that some values are computed from, with themselves, in order."""
         found, waiting = set[int](), [*wanted]
         while waiting:
@@ -60,7 +59,13 @@ class Contraction:
             if id(value) not in found:
                 found.add(id(value))
                 waiting += parts(value)
-        return [v for v in self.values if id(v) in found]
+        return [item for item in self.items if id(item) in found]
+
+    def tail(self) -> list[Value | Store]:
+        """What becomes of each sum, in order: what is stored may be read again."""
+        stores = [item for item in self.items if isinstance(item, Store)]
+        needed = {*map(id, self.needed([store.value for store in stores])), *map(id, stores)}
+        return [item for item in self.items if id(item) in needed]
 
 
 def parts(value: Value) -> Iterator[Value]:
@@ -95,9 +100,8 @@ def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction |
     ):
         return None
     items = list(everything(nest.top))
-    values = [i for i in items if isinstance(i, Value)]
-    stores = [i for i in items if isinstance(i, Store) and i.access.role != "register"]
-    if any(v.kind in ("row", "sum") for v in values) or any(s.access.role != "out" for s in stores):
+    kept = [i for i in items if isinstance(i, Value) or (isinstance(i, Store) and i.access.role != "register")]
+    if any(i.kind in ("row", "sum") if isinstance(i, Value) else i.access.role != "out" for i in kept):
         return None
     left, right = (_counters(v) for v in factors)
     rows, columns = left - right, right - left
@@ -105,7 +109,7 @@ def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction |
         return None
     down, across, batch = (tuple(a for a in axes if a in group) for group in (rows, columns, {*axes} - rows - columns))
     each = 4 if min(math.prod(nest.extents[a] for a in group) for group in (down, across)) >= LONG else 1
-    return Contraction(down, across, batch, summed, update, factors[0], factors[1], values, stores, each)
+    return Contraction(down, across, batch, summed, update, factors[0], factors[1], kept, each)
 
 
 def _chain_of_sums(body: Block) -> tuple[int, ...]:

@@ -22,8 +22,10 @@ from jt_edu.cuda.cpp_arithmetic import ATOM, UNARY, Spelled
 from jt_edu.cuda.cpp_expressions import Array, Expressions, spelled
 from jt_edu.cuda.cpp_words import (
     ATOMICS,
+    BITS_OF_HALF,
     BOOL,
     DOUBLE,
+    FLOAT,
     INT,
     LONG,
     MATH,
@@ -51,6 +53,10 @@ TWO_WHOLE = {  # what mathlib does with two whole numbers: by 0 they give 0
     "floor_divide": "floor_divide", "remainder": "remainder", "mod": "remainder", "fmod": "fmod_or_0",
     "shift_left": "shift_left", "shift_right": "shift_right", "gcd": "gcd",
 }  # fmt: skip
+HALVES = {  # of mathlib: what they take, and give
+    **dict.fromkeys(("half_to_float", "bfloat_to_float"), (BITS_OF_HALF, FLOAT)),
+    **dict.fromkeys(("float_to_half", "float_to_bfloat"), (FLOAT, BITS_OF_HALF)),
+}
 TWO_ALIKE = {"max": "larger", "min": "smaller", "maximum": "maximum", "minimum": "minimum"}
 
 
@@ -110,6 +116,8 @@ class Calls(Expressions):
         if word in BITS and len(given) == 1:
             name, dtype = BITS[word]
             return Spelled(f"{name}({self.cast(given[0], dtype).text})", LONG, INT, ATOM, word != "brev")
+        if word == "tf32" and len(given) == 1 and self.library.language.name == "cuda":
+            return Spelled(f"{self.helper(word)}({self.cast(given[0], FLOAT).text})", FLOAT, FLOAT)
         return self.math("fma", given) if word == "fma" and len(given) == 3 else None
 
     def all_lanes(self, node: ast.Call, word: str) -> None:
@@ -152,6 +160,11 @@ class Calls(Expressions):
         if name in ("wrap", "bit_count"):
             places = ", ".join(self.cast(x, LONG).text for x in given)
             return Spelled(f"{self.helper(name)}({places})", LONG, LONG, ATOM, name == "bit_count")
+        if name in HALVES:
+            taken, made = HALVES[name]
+            return Spelled(
+                f"{self.helper(name)}({self.cast(given[0], taken).text})", made, made, ATOM, made.kind == "u"
+            )
         if name in ("sigmoid", "sign") or (name in ("abs", "absolute") and whole):
             x = given[0] if not whole or name == "sign" else self.cast(given[0], LONG)
             text = f"{self.helper('absolute' if name == 'abs' else name)}({x.text})"

@@ -20,9 +20,10 @@ from typing import Any
 
 from jt_edu.base.errors import KernelError
 from jt_edu.cuda.cpp_arithmetic import Spelled, number
-from jt_edu.cuda.cpp_calls import FENCES, Calls
+from jt_edu.cuda.cpp_calls import FENCES
 from jt_edu.cuda.cpp_expressions import Array, spelled
 from jt_edu.cuda.cpp_scope import names, scopes, stored
+from jt_edu.cuda.cpp_tensor import Products
 from jt_edu.cuda.cpp_words import HELPERS, HIP_HELPERS, LONG, NAMES, NEEDS, DType, Language, one_type
 from jt_edu.cuda.launch import Kernel
 from jt_edu.cuda.thread import as_dtype
@@ -77,7 +78,7 @@ class Library:
         return "\n".join([*apart, *([""] if apart and not apart[-1].endswith("\n") else []), *functions])
 
 
-class Function(Calls):
+class Function(Products):
     """A kernel or a device function, for arguments of some types."""
 
     def __init__(self, library: Library, kernel: Kernel, name: str, given: Mapping[str, Any]) -> None:
@@ -292,6 +293,10 @@ class Function(Calls):
             self.room(node, target, value)
         elif isinstance(value, ast.Name) and value.id in self.arrays:
             raise self.wrong(node, "an array has one name", f"{value.id} itself")
+        elif isinstance(target, ast.Name) and isinstance(value, ast.Tuple):
+            self.bundle(node, target.id, value.elts)
+        elif isinstance(target, ast.Name) and isinstance(value, ast.Call) and self.is_product(value):
+            self.of_warp(node, value, target.id)
         else:
             self.put(node, target, self.spell(value))
 
@@ -304,7 +309,8 @@ class Function(Calls):
                 for target, part in zip(targets, parts, strict=True):
                     self.assign(node, target, part)
                 return
-        values = self.several(value)
+        product = isinstance(value, ast.Call) and self.is_product(value)
+        values = self.of_warp(node, value) if product else self.several(value)  # type: ignore[arg-type]  # a Call
         if len(values) != len(targets):
             raise self.wrong(node, f"{len(targets)} names take as many numbers", "a, b = x, y")
         if parts is not None:

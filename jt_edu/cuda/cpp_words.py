@@ -20,6 +20,7 @@ import numpy as np
 
 DType = np.dtype[Any]
 BOOL, INT, LONG, FLOAT, DOUBLE = (np.dtype(n) for n in ("bool", "int32", "int64", "float32", "float64"))
+BITS_OF_HALF = np.dtype("uint16")
 UNSIGNED, UNSIGNED_LONG = np.dtype("uint32"), np.dtype("uint64")
 NAMES: dict[DType, str] = {
     BOOL: "bool", np.dtype("int8"): "signed char", np.dtype("int16"): "short", INT: "int", LONG: "long long",
@@ -121,6 +122,51 @@ HELPERS = {
     "laneid": (
         "__device__ unsigned laneid()\n{\n"
         "    return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;\n}"
+    ),
+}
+MMA = """__device__ void mma_{0}(float* d, const {1}* a, const {1}* b, const float* c)  // of all 32 lanes
+{{
+    asm volatile("mma.sync.aligned.{2}.row.col.f32.{3}.{3}.f32 "
+        "{{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, {{%10, %11, %12, %13}};"
+        : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+        : {4},
+          {5},
+          "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
+}}"""
+HALVES, FLOATS = (
+    [", ".join(f'"r"({form.format(f"{name}[{k}]")})' for k in range(count)) for name, count in (("a", 4), ("b", 2))]
+    for form in ("{0}", "__float_as_uint({0})")
+)
+HELPERS |= {
+    "mma_float16": MMA.format("float16", "unsigned", "m16n8k16", "f16", *HALVES),
+    "mma_bfloat16": MMA.format("bfloat16", "unsigned", "m16n8k16", "bf16", *HALVES),
+    "mma_tf32": MMA.format("tf32", "float", "m16n8k8", "tf32", *FLOATS),
+    "tf32": (
+        "__device__ float tf32(float x)  // the nearest number of 10 bits behind the first one\n{\n    unsigned bits;\n"
+        '    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));\n    return __uint_as_float(bits);\n}'
+    ),
+}
+HELPERS |= {  # floats of 16 bits, which lie in arrays as whole numbers
+    "half_to_float": (
+        "__device__ float half_to_float(unsigned short bits)\n{\n    unsigned size = (bits & 0x7fffu) << 13;\n"
+        "    size = size >= 0x0f800000 ? size | 0x7f800000 : __float_as_uint(__uint_as_float(size) * 0x1p112f);\n"
+        "    return __uint_as_float(size | (bits & 0x8000u) << 16);\n}"
+    ),
+    "float_to_half": (
+        "__device__ unsigned short float_to_half(float x)  // the nearest one; of two, the even one\n{\n"
+        "    unsigned bits = __float_as_uint(x), size = bits & 0x7fffffff, half = 0x7c00;\n"
+        "    if (size < 0x38800000) {\n        half = __float_as_uint(__uint_as_float(size) + 0.5f) - 0x3f000000;\n"
+        "    } else if (size < 0x47800000) {\n        half = (size - 0x37fff001 + ((size >> 13) & 1)) >> 13;\n"
+        "    } else if (size > 0x7f800000) {\n        half = ((size >> 13) & 0x3ff) | 0x7e00;\n    }\n"
+        "    return half | (bits >> 16 & 0x8000);\n}"
+    ),
+    "bfloat_to_float": (
+        "__device__ float bfloat_to_float(unsigned short bits) { return __uint_as_float((unsigned)bits << 16); }"
+    ),
+    "float_to_bfloat": (
+        "__device__ unsigned short float_to_bfloat(float x)  // the nearest one; of two, the even one\n{\n"
+        "    unsigned bits = __float_as_uint(x);\n"
+        "    return x != x ? bits >> 16 | 64 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;\n}"
     ),
 }
 NEEDS = {

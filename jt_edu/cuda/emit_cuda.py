@@ -17,6 +17,7 @@ launches; the interpreter runs this text as it is, and so does a GPU.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 from typing import Any
 
@@ -35,9 +36,11 @@ from jt_edu.codegen.loop_ir import (
 )  # fmt: skip
 from jt_edu.codegen.lowering import Builder
 from jt_edu.cuda.contraction import Contraction
-from jt_edu.cuda.emit_tiles import TilePrinter, grouped
+from jt_edu.cuda.emit_tensor import TensorPrinter, numbers_of
+from jt_edu.cuda.emit_tiles import grouped
 from jt_edu.cuda.library_products import Gemm, gemm_of
 from jt_edu.cuda.schedule import LANES, Launch, Touch, is_atomic, launches, products_apart, touches
+from jt_edu.cuda.tensor_core import SINCE
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.index_expr import Index
@@ -53,22 +56,27 @@ ROW = "thread, threads = cuda.threadIdx.x, cuda.blockDim.x"
 WORDS = {"range", "max", "min", "kernel", "gemm"}  # of Python, and of this file
 
 
-def cuda_loops(kernel: Kernel, fused: Fused, library: bool = False) -> tuple[Nest, Text]:
+def cuda_loops(kernel: Kernel, fused: Fused, able: Container[str] = SINCE, library: bool = False) -> tuple[Nest, Text]:
     """The loops of a kernel, and their text for a GPU, whose threads share them in their own way.
 
-    `library`: NVIDIA's library computes products.
+    Args:
+        kernel: what is computed.
+        fused: the graph it is of.
+        able: the numbers that tensor cores of the GPU multiply.
+        library: NVIDIA's library computes products.
     """
     nests = [choose_span(collapse(Builder(k, fused.stored).build())) for k in products_apart(kernel, fused.stored)]
-    text, nest = CudaPrinter(nests, library).print(), nests[0]
+    text, nest = CudaPrinter(nests, able, library).print(), nests[0]
     nest.span, nest.work = None, sum(each.work for each in nests)
     return nest, text
 
 
-class CudaPrinter(TilePrinter):
+class CudaPrinter(TensorPrinter):
     """Prints nests as kernels and the function that launches them."""
 
-    def __init__(self, nests: list[Nest], library: bool = False) -> None:
+    def __init__(self, nests: list[Nest], able: Container[str] = SINCE, library: bool = False) -> None:
         super().__init__(nests[0])
+        self.able = able  # what tensor cores multiply
         self.nests, self.launch, self.library = nests, Launch("once", nests[0].top), library
         self.calls: dict[Launch, tuple[str, Node]] = {}  # of the library, before a launch
         self.number = "0"  # of the thread, or of the block, that has a room of its own for sums
@@ -130,7 +138,8 @@ class CudaPrinter(TilePrinter):
         match launch.kind:
             case "tiles":
                 assert launch.product is not None, "tiles are those of a product"
-                return self._tiles(launch.product)
+                numbers = numbers_of(launch.product, self.able)
+                return self._tensor_tiles(launch.product, numbers) if numbers else self._tiles(launch.product)
             case "once":
                 self._write(1, "if cuda.grid(1) == 0:")
                 self._block(launch.block, 2)
@@ -149,8 +158,7 @@ class CudaPrinter(TilePrinter):
         if not g.rest:
             return ""
         self.names[c.update.access] = self._cell(g.out)
-        values = [v for v in c.needed([store.value for store in g.rest]) if v.kind != "final"]
-        return self._a_thread_for_each(replace(launch, block=Block([*values, *g.rest])))
+        return self._a_thread_for_each(replace(launch, block=Block([*g.rest])))
 
     def _a_thread_for_each(self, launch: Launch) -> str:
         count = self._count(launch.axes)

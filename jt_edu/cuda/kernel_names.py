@@ -4,8 +4,9 @@
     tile = cuda.shared.array(32, "float32")
     cuda.syncthreads()
 
-They are those of numba.cuda, and mean something inside a kernel only: there a thread stands in their place
-(thread.py). Here they are names, so that one can import them; whoever uses one outside of a kernel is told so.
+They are those of numba.cuda, which has none for tensor cores, and mean something inside a kernel only: there a thread
+stands in their place (thread.py). Here they are names, so that one can import them; whoever uses one outside of a
+kernel is told so.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ BARRIERS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_
 WARP = (
     "syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "ballot_sync", "any_sync", "all_sync",
 )  # fmt: skip
+TENSOR = ("mma_float16", "mma_bfloat16", "mma_tf32")  # matrices that a warp multiplies: tensor_core.py
 FENCES = ("threadfence", "threadfence_block")
 SPACES = ("shared", "local", "atomic")
-NUMBERS = ("popc", "clz", "ffs", "brev", "fma")
-WAITING = frozenset(BARRIERS + WARP)  # where a thread waits for others
-NAMES = (*PLACES, *BARRIERS, *WARP, *FENCES, *SPACES, *NUMBERS)
+NUMBERS = ("popc", "clz", "ffs", "brev", "fma", "tf32")
+WAITING = frozenset(BARRIERS + WARP + TENSOR)  # where a thread waits for others
+NAMES = (*PLACES, *BARRIERS, *WARP, *TENSOR, *FENCES, *SPACES, *NUMBERS)
 
 
 class KernelName:

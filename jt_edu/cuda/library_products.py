@@ -27,12 +27,13 @@ class Gemm:
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     turned: str
-    rest: list[Store]  # what becomes of each sum
+    rest: list[Value | Store]  # what becomes of each sum
 
 
 def gemm_of(c: Contraction, nest: Nest) -> Gemm | None:
     """A contraction as a product for the library; None if it is none."""
-    sums = [s for s in c.stores if s.value.kind == "final" and s.value.register is c.update]
+    tail = c.tail()
+    sums = [s for s in tail if isinstance(s, Store) and s.value.kind == "final" and s.value.register is c.update]
     sides = [_side(c, nest, value, axes) for value, axes in c.sides]
     if not sums or None in sides or len(c.summed) != 1:
         return None
@@ -47,7 +48,8 @@ def gemm_of(c: Contraction, nest: Nest) -> Gemm | None:
     if right.node.dtype != left.node.dtype or max(math.prod(a.shape[-2:]) for a in (left, right, out)) >= LARGEST:
         return None
     turned = "nt"[left_turned] + "tn"[right_turned]
-    return Gemm(kind, left, right, out, rows, columns, turned, [s for s in c.stores if s is not sums[0]])
+    rest = [item for item in tail if item is not sums[0] and getattr(item, "kind", "") != "final"]
+    return Gemm(kind, left, right, out, rows, columns, turned, rest)
 
 
 def _side(c: Contraction, nest: Nest, value: Value, axes: tuple[int, ...]) -> tuple[Access, bool] | None:

@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jt_edu.cuda.kernel_names import BARRIERS
+from jt_edu.cuda.kernel_names import BARRIERS, TENSOR
 from jt_edu.cuda.memory import GARBAGE
 from jt_edu.cuda.run import Ended
-from jt_edu.cuda.thread import WARPSIZE, Thread, Wait
+from jt_edu.cuda.tensor_core import multiplied
+from jt_edu.cuda.thread import WARPSIZE, Thread, Wait, Warp
 from jt_edu.cuda.translator import Place, place_of
 
 Turn: TypeAlias = "GeneratorType[Wait, Any, None]"
@@ -61,6 +62,9 @@ def _warps(waits: dict[Thread, Wait], run: Any) -> list[tuple[Thread, Any]]:
     for (warp, kind, place, mask), told in groups.items():
         if any(lane not in told and thread in waits for lane, thread in enumerate(warp.threads) if mask >> lane & 1):
             continue
+        if kind in TENSOR:
+            ready += _multiplied(warp, told, run)
+            continue
         together = [warp.threads[lane] for lane in told if mask >> lane & 1]
         alone = [warp.threads[lane] for lane in told if not mask >> lane & 1]
         if alone:
@@ -98,6 +102,20 @@ def _answer(thread: Thread, wait: Wait, told: dict[int, Wait], run: Any) -> Any:
     if kind == "ballot_sync":
         return sum(1 << other for other, w in told.items() if w.value)
     return {"any_sync": any(said), "all_sync": all(said)}.get(kind)
+
+
+def _multiplied(warp: Warp, told: dict[int, Wait], run: Any) -> list[tuple[Thread, Any]]:
+    """What each lane of a warp gets of the product of two matrices; all 32 have to hold their part of them."""
+    lanes = [warp.threads[lane] for lane in sorted(told)]
+    wait = told[lanes[0].laneid]
+    if len(lanes) == WARPSIZE:
+        answers = multiplied(wait.kind, {lane: one.value for lane, one in told.items()})
+        return [*zip(lanes, answers, strict=True)]
+    ended = [t for t in warp.threads if t.laneid not in told]
+    others = f"{run.told(ended)} ha{'s' if len(ended) == 1 else 've'} ended" if ended else "the block has no more"
+    words = f"call{_s(lanes)} cuda.{wait.kind}, which takes all {WARPSIZE} lanes of a warp, but {others}"
+    run.report("divergent barrier", wait.place, words, at=lanes)
+    return [(thread, (np.float32("nan"),) * 4) for thread in lanes]
 
 
 def _nothing(thread: Thread, wait: Wait, other: int, run: Any) -> Any:

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import KernelError
-from jt_edu.cuda.kernel_names import BARRIERS, WARP
+from jt_edu.cuda.kernel_names import BARRIERS, TENSOR, WARP
 from jt_edu.cuda.memory import NUMBERS, Array, History, Memory, fresh
+from jt_edu.cuda.tensor_core import fragments, tf32
 from jt_edu.cuda.translator import Place, place_of
 
 WARPSIZE = 32
@@ -149,6 +150,7 @@ class Thread:
     clz = staticmethod(lambda x: 32 - int(x & ALL).bit_length())
     ffs = staticmethod(lambda x: (int(x) & -int(x)).bit_length())
     brev = staticmethod(lambda x: int(f"{int(x) & ALL:032b}"[::-1], 2))
+    tf32 = staticmethod(tf32)
     fma = staticmethod(lambda a, b, c: _as(np.float64(a) * b + c, a, b, c))
 
 
@@ -181,8 +183,20 @@ def _waits(kind: str) -> Callable[..., Wait]:
     return wait
 
 
+def _multiplies(kind: str) -> Callable[..., Wait]:
+    """A method with which a thread gives its parts of two matrices."""
+
+    def wait(_: Thread, *given: Any) -> Wait:
+        place = place_of(sys._getframe(1))
+        return Wait(kind, place, ALL, fragments(kind, given, place.line))
+
+    return wait
+
+
 for _kind in (*BARRIERS, *WARP):
     setattr(Thread, _kind, _waits(_kind))
+for _kind in TENSOR:
+    setattr(Thread, _kind, _multiplies(_kind))
 
 
 class Shared:

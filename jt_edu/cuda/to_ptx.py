@@ -1,6 +1,6 @@
 """To PTX: how is a kernel said to numba-cuda, which then compiles it without asking for a GPU?
 
-    jt_edu.cuda, and names from it     numba.cuda, and its names
+    jt_edu.cuda, and names from it     numba.cuda, and its names, to which those for tensor cores are added
     a device function under jit        one of numba's
     functions of mathlib               as they are: numba-cuda finds what they have told numba
 
@@ -25,9 +25,10 @@ import numpy as np
 from cuda.bindings.nvjitlink import nvJitLinkError
 from cuda.bindings.nvvm import nvvmError
 from cuda.core import Linker, LinkerOptions, ObjectCode
+from llvmlite import ir
 from numba import cuda
 from numba.core.errors import NumbaError
-from numba.cuda import dispatcher, types
+from numba.cuda import dispatcher, nvvmutils, types
 from numba.cuda.cudadrv.error import CCSupportError
 from numba.cuda.np.numpy_support import from_dtype
 
@@ -35,11 +36,13 @@ from jt_edu.base.dtypes import DType
 from jt_edu.cuda.arguments import Kind
 from jt_edu.cuda.gpu_function import GpuFunction, outer_names
 from jt_edu.cuda.kernel_names import KernelName
+from jt_edu.cuda.tensor_ptx import words
 from jt_edu.cuda.translator import parsed
 
 REFUSED = (NumbaError, nvvmError, TypeError, NotImplementedError, ValueError, AssertionError)
 UNKNOWN = (CCSupportError, nvJitLinkError)
 HERE, CUDA = "jt_edu.cuda", "_numba_cuda"
+MOST = {"tid": 1024, "ntid": 1025, "laneid": 32}  # one more than a number of threads can be
 
 
 class _Target(threading.local):
@@ -56,7 +59,18 @@ def _asked() -> Any:
     return SimpleNamespace(compute_capability=_target.cc) if _target.cc else _of_driver()
 
 
+def _in_range(builder: Any, name: str) -> Any:
+    """A number that a thread has, such as "tid.x", and how large it may be: an index made of it is not negative."""
+    found = _number(builder, name)
+    most = next((most for part, most in MOST.items() if name.startswith(part)), 2**31 - 1)
+    word = ir.IntType(32)
+    found.set_metadata("range", builder.module.add_metadata([word(0), word(most)]))
+    return found
+
+
+_number, nvvmutils.call_sreg = nvvmutils.call_sreg, _in_range
 dispatcher.get_current_device = _asked
+vars(cuda).update(words(lambda: _asked().compute_capability))
 
 
 def ptx_of(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> str:

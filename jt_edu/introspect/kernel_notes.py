@@ -35,6 +35,7 @@ READ = 4e-11  # seconds for a byte that is read
 COPY = 6e-10  # for a number that BLAS copies into its own order
 CALL = 3e-7  # for BLAS to begin
 GPU = re.compile(r"@cuda.jit\ndef ([a-z]+)\d*\(")
+CORES = re.compile(r"cuda\.mma_(\w+)\(")
 WAYS = {  # what the kernels of a GPU are called: cuda/schedule.py
     "each": "a thread for each element", "rows": "a block of threads for each row", "once": "one thread",
     "parts": "a block of threads for each part of a sum", "whole": "one for the sums of those",
@@ -50,7 +51,9 @@ def loops_in_words(step: Step) -> str:
         return f"written by hand, {step.span} independent part{'s' if step.span != 1 else ''}"
     if step.source.text.startswith("from jt_edu import cuda"):
         library = ["a product by cuBLAS"] if CUBLAS in step.source.text else []
-        return ", then ".join([*library, *(WAYS.get(kind, kind) for kind in GPU.findall(step.source.text))])
+        numbers = sorted({*CORES.findall(step.source.text)})
+        ways = [*library, *(WAYS.get(kind, kind) for kind in GPU.findall(step.source.text))]
+        return ", then ".join(ways) + f", on tensor cores: {', '.join(numbers)}" * bool(numbers)
     if step.own is not None:
         return f"a convolution by {step.own.algorithm.name}, {step.span} part{'s' if step.span != 1 else ''}"
     lengths = {p.name: str(a) for p, a in zip(step.source.parameters, step.arguments, strict=False)}

@@ -1,6 +1,7 @@
 """Checks: does the GPU give a CPU's numbers?
 
     agreeing(row)         a row of the parity table: NumPy's numbers, or those of the backend "python"
+    products()            what tensor cores multiply, beside sums of the same numbers in float64
     losses(name, ...)     some steps of training: the losses of the CPU, to 1e-3
 
 Rows are shared by processes, because compiling takes a processor: where they do not fit into their box of time, those
@@ -17,6 +18,7 @@ from zlib import crc32
 import numpy as np
 
 import jt_edu as jt
+from jt_edu.cuda.tensor_core import tf32
 from tests.bench.rows import in_short
 from tests.gpu import work
 from tests.parity.inputs import both, expect_same, seed_of
@@ -99,6 +101,42 @@ def _answers(chunks: Sequence[Sequence[int]], left: Callable[[], float], process
         for done in as_completed([pool.submit(chunk_agrees, chunk) for chunk in chunks], max(left(), 0)):
             yield done.result()
     pool.shutdown(wait=True, cancel_futures=True)
+
+
+PRECISIONS = {"float16": "highest", "bfloat16": "highest", "tf32": "high"}
+
+
+def products(size: tuple[int, int, int] = (130, 70, 133)) -> dict[str, str]:
+    """Kinds of numbers whose products are wrong on the tensor cores of the GPU, and why."""
+    rows, terms, columns = size
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal(shape).astype(np.float32) for shape in ((rows, terms), (terms, columns)))
+    return {f"product of {numbers}": why for numbers in PRECISIONS if (why := _product(numbers, x, y))}
+
+
+def _product(numbers: str, x: np.ndarray, y: np.ndarray) -> str:
+    """Why a product is wrong; last digits are the tensor core's own, and halves are rounded once more."""
+    dtype = "float32" if numbers == "tf32" else numbers
+    left, right = (_rounded(v, numbers) for v in (x, y))
+    jt.set_float32_matmul_precision(PRECISIONS[numbers])
+    try:
+        with jt.flag_scope(backend="cuda"):
+            found = (jt.array(x).cast(dtype) @ jt.array(y).cast(dtype)).cast("float64").numpy()
+    except jt.JtError as error:
+        return in_short(error)
+    finally:
+        jt.set_float32_matmul_precision("highest")
+    off = np.abs(found - left @ right) / (np.abs(left) @ np.abs(right))
+    most = {"float16": 2**-11, "bfloat16": 2**-8, "tf32": 0}[numbers] + 1e-5
+    return "" if (off <= most).all() else f"{off.max():.1e} of what is summed, and not {most:.1e}"
+
+
+def _rounded(x: np.ndarray, numbers: str) -> np.ndarray:
+    """What is left of numbers, as float64."""
+    if numbers == "tf32":
+        return np.vectorize(tf32, otypes=[np.float64])(x)
+    with jt.flag_scope(backend="python"):
+        return jt.array(x).cast(numbers).cast("float64").numpy()
 
 
 def losses(name: str, backend: str, *sizes: int) -> list[float]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import jt_edu as jt
 from jt_edu.codegen.emit_python import Source
 from jt_edu.cuda.arguments import Kind
-from jt_edu.cuda.compiler import Report, _store
+from jt_edu.cuda.compiler import Report, _store, oldest
 from jt_edu.cuda.gpu_function import GpuFunction, fingerprint
 from tests.bench.machine import allowed
 from tests.gpu import work
@@ -29,7 +29,7 @@ ARCHS = ((7, 5), (8, 0), (9, 0), (12, 0))
 
 
 class Found(NamedTuple):
-    """What became of a kernel: a report for each GPU, or why it was refused."""
+    """What became of a kernel: a report for each GPU that it is for, or why it was refused."""
 
     key: str  # of its text
     name: str
@@ -63,13 +63,14 @@ def examined(source: Source) -> list[Found]:
 def _examined(text: str, kernel: GpuFunction, kinds: Sequence[Kind]) -> Found:
     from jt_edu.cuda import to_ptx  # noqa: PLC0415 - numba-cuda, where it is installed
 
-    key = sha256(repr([fingerprint(kernel, {}), kinds, ARCHS]).encode()).hexdigest()[:32]
+    archs = [cc for cc in ARCHS if cc >= oldest(kernel)]
+    key = sha256(repr([fingerprint(kernel, {}), kinds, archs]).encode()).hexdigest()[:32]
     kept, name = _store().load(key), kernel.function.__name__
     if kept is not None:
         return Found(text, name, tuple(Report(**report) for report in json.loads(kept)))
     try:
-        ptx = to_ptx.ptx_of(kernel, tuple(kinds), ARCHS[0])
-        reports = tuple(Report(*to_ptx.report(to_ptx.linked(ptx, cc)[2], ptx)) for cc in ARCHS)
+        ptx = to_ptx.ptx_of(kernel, tuple(kinds), archs[0])
+        reports = tuple(Report(*to_ptx.report(to_ptx.linked(ptx, cc)[2], ptx)) for cc in archs)
     except (*to_ptx.REFUSED, *to_ptx.UNKNOWN) as error:
         return Found(text, name, (), f"{type(error).__name__}: {error}")
     _store().save(key, json.dumps([asdict(report) for report in reports]).encode())
@@ -105,6 +106,7 @@ def texts_of(rows_too: bool, every: bool) -> dict[str, dict[str, Source]]:
 def _works(rows_too: bool, every: bool) -> Iterator[tuple[str, Callable[[], None]]]:
     for name, build in work.STEPS.items():
         yield f"{name}, two steps", partial(_steps, build)
+    yield "products on tensor cores", lambda: [graph.sync() for graph in work.on_tensor_cores()]
     if rows_too:
         yield "parity table", partial(_each_row, lambda row: work.numbers(row, *work.case_of(row)))
         yield "its gradients", partial(_each_row, work.gradients)

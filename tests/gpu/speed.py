@@ -184,6 +184,22 @@ def computed(ours: Any, theirs: Any, dtype: str, terms: Any, torch: Any, *shapes
     return Case(lambda: ours(*xs).sync(), peer, size)
 
 
+def product_tf32(a: Any, b: Any) -> Any:
+    """A product of float32 for which numbers are rounded."""
+    jt.backends.cuda.matmul.allow_tf32 = True
+    out = (a @ b).sync()
+    jt.backends.cuda.matmul.allow_tf32 = False
+    return out
+
+
+def peer_tf32(torch: Any, a: Any, b: Any) -> Any:
+    """The same of PyTorch."""
+    torch.backends.cuda.matmul.allow_tf32 = True
+    out = a @ b
+    torch.backends.cuda.matmul.allow_tf32 = False
+    return out
+
+
 def stepped(name: str, torch: Any, *sizes: int) -> Case:
     """A step of training, under jt.compile."""
     step = work.STEPS[name](*sizes, compiled=True)
@@ -266,6 +282,8 @@ def _table() -> Sequence[Row]:
         _op("sum over the last axis", lambda x: x.sum(1), lambda t, x: x.sum(1), (TALL,), ROWS),
         _op("product of 4096", *product, terms=lambda a, b: a[1]),
         _op("product of 4096, bfloat16", *product, dtype="bfloat16", terms=lambda a, b: a[1]),
+        _op("product of 4096, float16", *product, dtype="float16", terms=lambda a, b: a[1]),
+        _op("product of 4096, TF32", product_tf32, peer_tf32, square, product[3], terms=lambda a, b: a[1]),
         Row("ResNet-18, a step of 16 images of 64 x 64", partial(stepped, "resnet18"), (16, 64), None),
         Row("transformer, a step", partial(stepped, "transformer"), (2, 128, 4, 64, 16), (1, 8, 2, 4, 2)),
         *(_convolution(32, *layer) for layer in RESNET50),

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from contextlib import contextmanager
 
 import pytest
 
@@ -34,6 +35,14 @@ GRAPHS = {
     "scatter": gradient_by_number,
     "once": lambda: room(300).cast("uint32").max(),
 }
+
+
+@contextmanager
+def allowed():
+    """Float32 may be rounded for products."""
+    jt.backends.cuda.matmul.allow_tf32 = True
+    yield
+    jt.backends.cuda.matmul.allow_tf32 = False
 
 
 def texts(graph):
@@ -91,8 +100,9 @@ def test_the_table_counts_and_the_exit_code_tells_what_is_wrong(monkeypatch, cap
 def test_each_text_is_counted_where_it_is_printed_first(monkeypatch):
     monkeypatch.setattr(work, "STEPS", {"one": lambda: GRAPHS["each"], "two": lambda: GRAPHS["each"]})
     monkeypatch.setattr(cubins, "_steps", lambda build: build()().sync())
+    monkeypatch.setattr(work, "on_tensor_cores", list)
 
-    assert [len(found) for found in cubins.texts_of(rows_too=False, every=False).values()] == [2, 0]
+    assert [len(found) for found in cubins.texts_of(rows_too=False, every=False).values()] == [2, 0, 0]
 
 
 def test_without_a_compiler_it_says_what_to_install(monkeypatch, capsys):
@@ -118,6 +128,19 @@ def test_a_kernel_of_each_schedule_becomes_machine_code_of_four_gpus(kind, tmp_p
 
 
 @has_compiler
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_a_product_on_tensor_cores_becomes_machine_code_of_each_gpu_that_has_them(dtype, tmp_path, monkeypatch):
+    monkeypatch.setenv("JT_EDU_CACHE", str(tmp_path))
+    x, y = room(4096, 64).cast(dtype).sync(), room(64, 4096).cast(dtype).sync()
+    with allowed():
+        found = [one for source in texts(lambda: x @ y) for one in examined(source) if one.name == "tiles"]
+
+    assert [one.refused for one in found] == [""] * len(found)
+    assert [len(one.reports) for one in found] == ([4] if dtype == "float16" else [4, 3])  # first without tensor cores
+    assert max(one.spilled for one in found) == 0
+
+
+@has_compiler
 @pytest.mark.parametrize("stride", [1, 2])
 def test_the_sums_of_a_tile_stay_in_registers_while_they_grow(stride):
     """Afterwards they may be in memory, where a loop finds them by number."""
@@ -133,3 +156,20 @@ def test_the_sums_of_a_tile_stay_in_registers_while_they_grow(stride):
     _, *growing, _ = re.split(r"\bbar\.sync", ptx)
     assert growing
     assert not re.search(r"\b(ld|st)\.local", "".join(growing))
+
+
+@has_compiler
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_the_sums_of_a_warp_stay_in_registers_while_tensor_cores_work(dtype):
+    from jt_edu.cuda import to_ptx  # noqa: PLC0415 - numba-cuda, where it is installed
+
+    x, y = room(4096, 64).cast(dtype).sync(), room(64, 4096).cast(dtype).sync()
+    with allowed():
+        source = texts(lambda: x @ y)[-1]
+    ((kernel, kinds),) = launches(source)
+    ptx = to_ptx.ptx_of(kernel, kinds, (9, 0))
+
+    end = re.search(r"bar\.sync.*?bra\s+(\$L\w+);", ptx, re.DOTALL)
+    loop = ptx[ptx.index(f"\n{end[1]}:") : end.end()]
+    assert loop.count("mma.sync") == 16
+    assert not re.search(r"\b(ld|st)\.local", loop)

@@ -14,20 +14,33 @@ import numpy as np
 import jt_edu as jt
 from jt_edu import backends
 from jt_edu.backends import Program, define
-from jt_edu.codegen.emit_python import Source
+from jt_edu.codegen.emit_python import Source, Text
+from jt_edu.codegen.loop_ir import Nest
 from jt_edu.cuda.arguments import Kind, kind_of
 from jt_edu.cuda.backend import CudaSim
+from jt_edu.cuda.compiler import FIRST
+from jt_edu.cuda.emit_cuda import cuda_loops
 from jt_edu.cuda.gpu_function import GpuFunction
+from jt_edu.cuda.tensor_core import multiplied_by
+from jt_edu.fusion.fuse import Fused
+from jt_edu.fusion.loop_fusion import Kernel
 
 
 class Collector(CudaSim):
-    """A backend that keeps the text of each kernel, and runs none."""
+    """A backend that keeps the text of each kernel, and runs none; also that for the oldest GPU, if it is another."""
 
     name = "collector"
 
     def __init__(self) -> None:
         super().__init__()
         self.texts: dict[str, Source] = {}
+        self.codegen = (), self._printed
+
+    def _printed(self, kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
+        old = cuda_loops(kernel, fused, multiplied_by(FIRST))[1].source
+        nest, text = cuda_loops(kernel, fused)
+        self.texts |= {old.key: old} if old.key != text.source.key else {}
+        return nest, text
 
     def compile(self, source: Source) -> Program:
         """Keep a text."""

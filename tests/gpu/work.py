@@ -53,6 +53,22 @@ def transformer(*sizes: int, compiled: bool = False) -> Step:
 STEPS: dict[str, Callable[..., Step]] = {"lenet": lenet, "resnet18": resnet18, "transformer": transformer}
 
 
+def on_tensor_cores(size: int = 4096) -> Iterator[Any]:
+    """Products and convolutions of halves, and of float32 with rounded numbers; one after the other."""
+    kinds = ("float16", "highest"), ("bfloat16", "highest"), ("float32", "high"), ("float32", "medium")
+    for dtype, precision in kinds:
+        a, b = (jt.zeros(size, size).cast(dtype).sync() for _ in range(2))
+        images, weights = (jt.zeros(shape).cast(dtype).sync() for shape in ((32, 64, 56, 56), (128, 64, 3, 3)))
+        jt.set_float32_matmul_precision(precision)
+        with jt.backends.conv.flags(allow_tf32=True):
+            yield a @ b
+            yield nn.relu(a @ b.transpose(1, 0) + b[0])
+            yield a[:9].transpose(1, 0) @ b[:9, :30]
+            yield nn.conv2d(images, weights, None, 2, 1)
+            yield jt.grad(nn.conv2d(images, weights).sum(), weights)
+        jt.set_float32_matmul_precision("highest")
+
+
 def rows() -> Iterator[tuple[str, Row]]:
     """All rows of the parity table, by the names of their families."""
     return ((family, row) for family, found in families().items() for row in found)

@@ -38,6 +38,7 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "cuda",  # kernels that a learner writes for a GPU (decision 095)
     "version",  # names of PyTorch
     "backends.conv", "backends.convolve", "backends.epilogues", "codegen.emit_epilogue", "fusion.epilogue",
+    "backends.cuda",  # a setting, which decides nothing on a CPU (decision 100)
     "fusion.halves", "variable.autocast", "variable.halves_kept",  # mixed precision (decision 089)
     "ir.conv_pattern", "runtime.conv_step", "runtime.determinism",  # decisions 046 and 048
     "backends.matmul", "runtime.matmul_step",  # the same for products of matrices
@@ -84,7 +85,8 @@ LIBRARIES_OF: dict[str, set[str]] = {
     "precompile": {"IPython"},  # runs the cells of notebooks; a program of its own, which nobody imports
 }
 
-OPTIONAL = {"cuda.to_ptx": "numba_cuda"}  # modules that only who has a library can import: who else imports all, skips
+# modules that only who has a library can import: who else imports all, skips
+OPTIONAL = {"cuda.to_ptx": "numba_cuda", "cuda.tensor_ptx": "numba_cuda"}
 
 # Imports inside a function, resolve_name's too: (module, library), for a heavy library that may be absent, or that
 # takes too long to load for everybody: numba some 0.5 s, BLAS 0.2 s.

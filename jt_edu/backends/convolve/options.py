@@ -1,9 +1,10 @@
-"""Options: what may a learner switch about convolutions, and what do plans depend on?
+"""Options: what may a learner switch about convolutions and products, and what do plans depend on?
 
 They belong to a rank, like `jt.flags`, and are read where a plan is made. As another plan may come out, they are part
 of what a plan is remembered by. As long as nobody touches them that is `None`, and costs nothing.
 
-`jt.backends.conv` is how a learner reads and sets them. Nothing here knows algorithms.
+`jt.backends.conv` is how a learner reads and sets them, and `jt.backends.cuda` for products of matrices. Nothing here
+knows algorithms.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ NAME = "conv"  # in the state of a rank
 
 
 class Options(NamedTuple):
-    """The settings of `jt.backends.conv`, with their defaults."""
+    """The settings of `jt.backends.conv`, with their defaults; and one of `jt.backends.cuda`."""
 
     enabled: bool = True  # False: convolutions are generated loops like any other sum
     benchmark: bool = False  # True: the candidates are timed, once for each size
@@ -25,9 +26,12 @@ class Options(NamedTuple):
     strict: bool = False  # True: with `deterministic`, an error where nobody can promise that
     local: bool = False  # True: only algorithms whose errors go with what each window sees
     workspace_limit: int | None = None  # bytes that an algorithm may use besides its arrays; None: any number
+    allow_tf32: bool = False  # True: a GPU multiplies float32 as TF32
+    matmul_precision: str = "highest"  # of products of matrices there: see jt_edu/backends/cuda.py
 
 
 DEFAULT = Options()
+OF_CONV = tuple(name for name in Options._fields if name != "matmul_precision")
 
 
 class _Edition:

@@ -36,6 +36,17 @@ def line(**given) -> str:
     return cuda.source(shuffled, np.zeros(4), **given).splitlines()[-2].strip()
 
 
+def words_of_a_product(precision: str = "highest") -> list[str]:
+    x = jt.ones(20, 20).sync()
+    jt.set_float32_matmul_precision(precision)
+    try:
+        with jt.flag_scope(backend="cudasim"):
+            (kernel,) = jt.explain(x @ x).kernels
+    finally:
+        jt.set_float32_matmul_precision("highest")
+    return [word for word in ("cuda.mma_tf32", "cuda.mma_bfloat16") if word in kernel.source]
+
+
 def with_two_gpus(name: str, *given: Any, **more: Any) -> Any:
     library = FakeLibrary(("Fake A", "Fake B"))
     with pytest.MonkeyPatch.context() as patch:
@@ -56,5 +67,6 @@ ROWS = [
     *shows(cuda.jit, "device", True, lambda **k: repr(cuda.jit(filled.function, **k)), "<device function filled>"),
     *shows(cuda.source, "language", "hip", line, "out[0] = __shfl_xor(out[0], 1, 32);"),
     *shows(cuda.simulate, "shared", 32, found, (8, [])),
+    *shows(jt.set_float32_matmul_precision, "precision", "high", words_of_a_product, ["cuda.mma_tf32"]),
     *shows(cuda.simulate, "steps", 3, found, (0, ["never ends"])),
 ]

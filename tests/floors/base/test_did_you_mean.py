@@ -101,7 +101,7 @@ PARTS = """fx lite static contrib quantization quant ao onnx export hub jit
 cuda.amp cudnn mps xpu mkl mkldnn profiler testing multiprocessing nested masked
 signal functorch distributions vision weightnorm attention gradfunctional
 math_util dynamo nn.quantized nn.quantizable nn.qat nn.intrinsic backends.cudnn
-backends.cuda backends.mkldnn backends.mps backends.openmp""".split()
+backends.mkldnn backends.mps backends.openmp""".split()
 
 
 @pytest.mark.parametrize("path", PARTS)

@@ -19,7 +19,8 @@ GXX = shutil.which("g++")
 HEAD = re.compile(r"__global__ void (\w+)\(([^)]*)\)")
 NUMBERS = {"bool": ctypes.c_bool, "int": ctypes.c_int, "long long": ctypes.c_longlong, "float": ctypes.c_float,
            "double": ctypes.c_double}  # fmt: skip
-WAITS = ("__sync", "__shfl", "__ballot", "__any", "__all", "syncwarp")
+ASSEMBLY = re.compile(r"__device__ \w+ (?:mma_\w+|tf32)\([^{]*\{.*?\n\}\n", re.DOTALL)  # the header has them
+WAITS = ("mma_", "__sync", "__shfl", "__ballot", "__any", "__all", "syncwarp")
 
 
 class Compiled:
@@ -56,6 +57,7 @@ def compiled(texts, folder, wave=32):
     parts, heads = [f'#define WAVE {wave}\n#include "{HEADER}"\n'], {}
     for key, written in texts.items():
         text = written.replace("#include <hip/hip_runtime.h>\n", "")
+        text = ASSEMBLY.sub("", text)
         text = re.sub(r"extern (__shared__ [\w ]+)\[\]", r"\1[4096]", text)
         parts.append(f"namespace {key} {{\n{text}")
         for name, found in HEAD.findall(text):

@@ -41,6 +41,18 @@ static void __threadfence_block() {}
 static int __lane_id() { return lane; }
 static int __popc(unsigned x) { return __builtin_popcount(x); }
 static int __clz(int x) { return x ? __builtin_clz(x) : 32; }
+static unsigned __float_as_uint(float x)
+{
+    unsigned bits;
+    memcpy(&bits, &x, 4);
+    return bits;
+}
+static float __uint_as_float(unsigned bits)
+{
+    float x;
+    memcpy(&x, &bits, 4);
+    return x;
+}
 static float rsqrtf(float x) { return 1 / sqrtf(x); }
 static double rsqrt(double x) { return 1 / sqrt(x); }
 
@@ -82,6 +94,28 @@ static unsigned long long __ballot(bool vote)
 static unsigned __ballot_sync(unsigned, bool vote) { return (unsigned)(__ballot(vote) >> (lane & 32)); }
 static int __any_sync(unsigned, bool vote) { return __ballot_sync(0, vote) != 0; }
 static int __all_sync(unsigned, bool vote) { return __ballot_sync(0, !vote) == 0; }
+
+// Tensor cores: lane 4 g + t has A[g, t], A[g + 8, t], A[g, t + 4], A[g + 8, t + 4], and B[t, g], B[t + 4, g].
+static float tf32(float x) { return __uint_as_float((__float_as_uint(x) + 0x1000) & 0xffffe000); }
+static float part(float word, int) { return __uint_as_float(__float_as_uint(word) & 0xffffe000); }
+static float part(unsigned word, int second) { return __uint_as_float(second ? word & 0xffff0000 : word << 16); }  // bfloat16
+template <typename T> static void multiplied(float* d, const T* a, const T* b, const float* c, int parts)
+{
+    int group = lane % 32 / 4 * 4, place = lane % 4;
+    for (int k = 0; k < 4; k++) {
+        d[k] = c[k];
+    }
+    for (int k = 0; k < 8 * parts; k++) {
+        int word = k / parts, from = word % 4, half = word / 4 * 2;
+        T rows[2] = {__shfl(a[half], group + from, 32), __shfl(a[half + 1], group + from, 32)};
+        for (int e = 0; e < 4; e++) {
+            T column = __shfl(b[word / 4], (2 * place + e % 2) * 4 + from, 32);
+            d[e] += part(rows[e / 2], k % parts) * part(column, k % parts);
+        }
+    }
+}
+static void mma_tf32(float* d, const float* a, const float* b, const float* c) { multiplied(d, a, b, c, 1); }
+static void mma_bfloat16(float* d, const unsigned* a, const unsigned* b, const float* c) { multiplied(d, a, b, c, 2); }
 
 static void __builtin_amdgcn_fence(int, const char*) {}
 static void __builtin_amdgcn_wave_barrier() { wave->wait.arrive_and_wait(); }

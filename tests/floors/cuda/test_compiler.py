@@ -215,7 +215,67 @@ def test_names_are_found_in_each_way_that_python_has_for_them():
     assert [word for word in ("%ctaid.x", "%ntid.x", "%tid.x", "%nctaid.x") if word not in ptx] == []
 
 
+ZEROS = (np.float32(0),) * 4
+WORD = np.uint32(0)
+
+
+@cuda.jit
+def of_halves(x, out):
+    w = x[cuda.laneid] | x[cuda.laneid + 1] << 16  # whole numbers of any width
+    d = cuda.mma_float16((w, w, w, w), (w, x[0]), (out[0], out[1], 0, out[3]))
+    out[0] = d[0] + d[3]
+
+
+@cuda.jit
+def of_bfloats(x, out):
+    out[0] = cuda.mma_bfloat16((x[0], x[1], x[2], x[3]), (x[0], WORD), ZEROS)[0]
+
+
+@cuda.jit(device=True)
+def rounded(x):
+    return cuda.tf32(x), cuda.tf32(2 * x)
+
+
+@cuda.jit
+def of_tf32(x, out):
+    a, b = rounded(out[0]), rounded(out[1])
+    out[0], out[1], out[2], out[3] = cuda.mma_tf32((a[0], a[1], b[0], b[1]), b, ZEROS)
+
+
+PRODUCTS = {
+    of_halves: ((7, 5), [r"m16n8k8.row.col.f32.f16.f16.f32"] * 2),
+    of_bfloats: ((8, 0), [r"m16n8k16.row.col.f32.bf16.bf16.f32"]),
+    of_tf32: ((8, 0), [r"m16n8k8.row.col.f32.tf32.tf32.f32"]),
+}
+
+
+@has_compiler
+@pytest.mark.parametrize("kernel", PRODUCTS, ids=lambda k: k.__name__)
+def test_a_product_of_a_warp_is_one_instruction_and_two_on_the_oldest_gpu(kernel):
+    first, wanted = PRODUCTS[kernel]
+    x, out = np.zeros(64, np.uint16), np.zeros(64, np.float32)
+
+    assert cuda.compile(kernel, x, out).cc == first
+    assert re.findall(r"mma\.sync\.aligned\.(\S+)", cuda.compile(kernel, x, out).ptx) == wanted
+    newer = re.findall(r"mma\.sync\.aligned\.(\S+)", cuda.compile(kernel, x, out, cc=(9, 0)).ptx)
+    assert newer == [wanted[0].replace("k8", "k16") if kernel is of_halves else wanted[0]]
+    assert cuda.compile(kernel, x, out, cc=(12, 0)).report.spilled == 0
+    if kernel is of_tf32:
+        assert cuda.compile(kernel, x, out).ptx.count("cvt.rna.tf32.f32") == 4
+
+
+@has_compiler
+@pytest.mark.parametrize("kernel", [of_bfloats, of_tf32], ids=lambda k: k.__name__)
+def test_a_gpu_without_such_tensor_cores_refuses_the_word(kernel):
+    with pytest.raises(jt.KernelError, match=r"needs compute capability 8\.0; this is 7\.5"):
+        cuda.compile(kernel, np.zeros(64, np.uint16), np.zeros(64, np.float32), cc=(7, 5))
+
+
 # --------------------------------------------------------------------------------------------------- without numba-cuda
+
+
+def test_the_oldest_gpu_of_a_kernel_is_that_of_its_words_and_of_its_device_functions():
+    assert [compiler.oldest(k) for k in (each, of_halves, of_bfloats, of_tf32)] == [(7, 5), (7, 5), (8, 0), (8, 0)]
 
 
 def test_without_the_compiler_the_way_to_it_is_told(monkeypatch):

@@ -99,6 +99,68 @@ def test_a_warp_of_32_stays_one_where_64_lanes_go_together(language, wave, tmp_p
     np.testing.assert_array_equal(found, wanted, err_msg=text)
 
 
+PRODUCT = """
+@cuda.jit
+def kernel(a, b, out):
+    g, t = cuda.laneid // 4, cuda.laneid % 4
+    rows = a[g, t], a[g + 8, t], a[g, t + 4], a[g + 8, t + 4]
+    d = cuda.mma_bfloat16(rows, (b[g, t], b[g, t + 4]), (0, 0, 0.5, 0))
+    out[g, 2 * t], out[g, 2 * t + 1], out[g + 8, 2 * t], out[g + 8, 2 * t + 1] = cuda.mma_bfloat16(
+        rows, (b[g, t], b[g, t + 4]), (d[0], d[1], d[2], d[3])
+    )
+"""
+
+
+@needs_gxx
+def test_a_product_of_a_warp_is_the_same_in_cpp(tmp_path):
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((n, 16), np.float32).view(np.uint32)[:, ::2] + 0x40000000 for n in (16, 8))
+    kernel, wanted, found = made(PRODUCT, "product"), np.zeros((16, 8), np.float32), np.zeros((16, 8), np.float32)
+    assert cuda.simulate(kernel, 1, 32, a, b, wanted).findings == []
+
+    text = cuda.source(kernel, a, b, found)
+    compiled({"product": text}, tmp_path)("product", kernel)[1, 32](a, b, found)
+
+    assert "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32" in text
+    assert "const unsigned rows[4] = {a[" in text
+    np.testing.assert_array_equal(found, wanted, err_msg=text)
+
+
+@needs_gxx
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_product_that_jt_edu_prints_for_tensor_cores_is_the_same_in_cpp(dtype, tmp_path):
+    x, y = numbers(20, 18).cast(dtype).sync(), numbers(18, 17).cast(dtype).sync()
+    jt.backends.cuda.matmul.allow_tf32 = True
+    try:
+        with on(Collected()) as collected:
+            wanted = (x @ y).cast("float32").numpy()
+        assert any("cuda.mma_" in source.text for source in collected.sources.values())
+        with on(OfCpp(compiled(collected.texts("cuda"), tmp_path))):
+            found = (x @ y).cast("float32").numpy()
+    finally:
+        jt.backends.cuda.matmul.allow_tf32 = False
+
+    np.testing.assert_array_equal(found, wanted)
+
+
+NO_PRODUCT = {
+    ("hip", "d = cuda.mma_tf32((1.0, 1.0, 1.0, 1.0), (1.0, 1.0), (0, 0, 0, 0))"): "of NVIDIA; found line 4",
+    ("hip", "x[0] = cuda.tf32(x[0])"): "tf32 of 1 number has no spelling",
+    ("cuda", "d = cuda.mma_tf32((1.0, 1.0), (1.0, 1.0), (0, 0, 0, 0))"): "a is 4 numbers of float32",
+    ("cuda", "d = cuda.mma_tf32(x, x, x)"): "a is 4 numbers of float32",
+    ("cuda", "d = cuda.mma_tf32(x, x)"): "takes words of A, of B, and sums",
+    ("cuda", "a = x[0], 3"): "the numbers of a are of one dtype",
+    ("cuda", "a = 2\n    if t:\n        a = x[0], x[1]\n    x[0] = a"): "a is several numbers, and nothing else",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "body"), NO_PRODUCT)
+def test_a_product_that_has_no_spelling_is_refused_with_its_line(language, body):
+    kernel = made(f"@cuda.jit\ndef kernel(x):\n    t = cuda.laneid\n    {body}\n", f"{language} {body}")
+    with pytest.raises(jt.KernelError, match=NO_PRODUCT[language, body]):
+        cuda.source(kernel, np.ones(4, np.float32), language=language)
+
+
 @contextlib.contextmanager
 def on(backend):
     register(backend)
@@ -127,6 +189,9 @@ EXPRESSIONS = {
     "the gradient of an embedding": embedding_gradient,
     "integers that round down": lambda: (jt.arange(-7, 7) // 3) * (jt.arange(-7, 7) % 3),
     "floats that round down": lambda: (numbers(30) // 0.25) + (numbers(30) % -0.25),
+    "halves": lambda: numbers(300).cast("float16") * 3 + (numbers(300) * 1e-5).cast("float16"),
+    "halves of 8 bits": lambda: (numbers(300).cast("bfloat16") * 3).cast("float32"),
+    "halves without end": lambda: jt.array([7e4, np.inf, -np.inf, np.nan, 65519.0]).cast("float16").cast("float32"),
     "the largest, with nan": lambda: jt.maximum(numbers(4), jt.array([np.nan, 0.0, 1.0, np.inf])),
     "functions": lambda: jt.sigmoid(numbers(9)).exp().log1p().tanh() + numbers(9).abs().sqrt() * numbers(9).sign(),
     "conditions": lambda: jt.where((numbers(9) > 0) & (numbers(9) < 1), numbers(9), 2.0),

@@ -9,7 +9,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import backends
 from jt_edu.backends.convolve import Sizes, autotuner, selection
-from jt_edu.backends.convolve.options import Options, plan_key
+from jt_edu.backends.convolve.options import OF_CONV, plan_key
 from jt_edu.backends.convolve.standalone import Alone, any_arrays, workspace
 from jt_edu.base.context import current, rank_context
 from jt_edu.base.errors import ArgumentError, BackendError
@@ -431,7 +431,7 @@ def test_where_the_choice_must_not_depend_on_threads_nor_does_the_limit(monkeypa
 # settings as such
 
 
-@pytest.mark.parametrize("name", Options._fields)
+@pytest.mark.parametrize("name", OF_CONV)
 def test_settings_are_part_of_what_a_plan_is_remembered_by(name):
     other = 10**9 if name == "workspace_limit" else not getattr(conv, name)
     x, w = picture(), picture((3, 2, 3, 3))

@@ -39,9 +39,9 @@ __global__ void tiles(long long n0, long long n1, long long n2, float c0, const 
     long long i1 = row + thread / 16;
     long long i2 = column + thread % 16;
     if (i1 < n0 && i2 < n1) {
+        out0[i1 * out0_n1 + i2] = s0;
         float t0 = s0 + a2[i2];
         float t1 = maximum(t0, c0);
-        out0[i1 * out0_n1 + i2] = s0;
         out1[i1 * out1_n1 + i2] = t1;
     }
 }

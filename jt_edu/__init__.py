@@ -12,9 +12,11 @@ This file is a door: names only.
 """
 
 import sys
+from functools import partial as _partial
 from typing import TYPE_CHECKING, Any
 
 from jt_edu import autograd, backends, benchmark, data, func, models, nn, optim
+from jt_edu import ops as _ops
 from jt_edu.backends.cuda import get_float32_matmul_precision, set_float32_matmul_precision
 from jt_edu.backends.thread_pool import set_num_threads
 from jt_edu.backends.thread_pool import threads as get_num_threads
@@ -27,6 +29,7 @@ from jt_edu.base.did_you_mean import names_of as _names_of
 from jt_edu.base.did_you_mean import suggest as _suggest
 from jt_edu.base.dtypes import *
 from jt_edu.base.errors import *
+from jt_edu.base.module_aliases import answer_calls as _answer_calls
 from jt_edu.base.module_aliases import answer_imports as _answer_imports
 from jt_edu.capture.backward import leaves as _leaves  # noqa: F401  attaches Var.backward
 from jt_edu.capture.compiled_step import compile
@@ -152,12 +155,17 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _later |= {name: f"jt_edu.{name}" for name in _migration.ROOMS.split()}
     _later |= {"transform": "jt_edu.data.transform", **_migration.JITTORS, **_migration.JITTORS_OWN}
     _later |= _migration.MATRICES
+    _at = _partial(getattr, sys.modules[__name__])
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv", "cuda"])[0]
     _suggest(Var, "a Var", "x", {"jt": __all__}, _migration.JITTORS | _migration.MATRICES)
     _checks["use_cuda"] = _use_cuda
+    _checks["log_v"] = lambda level: _at("jittor_names").show_log(level)
     _answer_numpy(globals())
     _answer_imports()
+    _answer_calls(_ops, {name: globals().get(name) for name in __all__})
+    _answer_calls(nn, {"conv": conv2d})  # Jittor's name
+    _ops.__getattr__ = _at  # Jittor's room of all operators
 
     sys.modules[__name__].__class__ = _Package  # rank, world_size and in_mpi: those of whoever asks
     _begin()

@@ -2,7 +2,6 @@
 
     jt.sync_all()                     jt.sync of all that is alive
     with jt.profile_scope() as rep:   jt.trace(), as Jittor's table
-    jt.arg_reduce(x, "max", 1)        x.argmax(1), x.max(1)
 
 `jt` and Vars look here for a name that they lack. Nothing here computes anything of its own.
 """
@@ -16,26 +15,27 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from jt_edu.base.dtypes import DType, as_dtype
+from jt_edu.base.dtypes import as_dtype
 from jt_edu.base.errors import ArgumentError, UnknownNameError
 from jt_edu.ir.node import Node
 from jt_edu.lens.jittor_reports import log_capture_scope, profile_scope
 from jt_edu.nn.module import Module, peeked
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.runtime.devices import CUDA, is_there
 from jt_edu.variable.var import Var
 
 __all__ = [
-    "LOG", "NanoString", "NanoVector", "all_equal", "arg_reduce", "binary", "broadcast_var", "clean", "debug_msg",
-    "display_memory_info", "dump_all_graphs", "fetch", "fetch_sync", "floor_int", "has_cuda",
-    "index_var", "liveness_info", "load_pth", "log_capture_scope", "make_module", "number_of_hold_vars",
-    "number_of_lived_ops", "number_of_lived_vars", "peek", "profile_scope", "reduce", "reindex", "reindex_reduce",
-    "reindex_var", "save_pth", "start_grad", "sync_all", "unary", "uncertain_shape",
+    "LOG", "NanoString", "NanoVector", "clean", "debug_msg", "display_memory_info", "dump_all_graphs", "fetch",
+    "fetch_sync", "has_cuda", "liveness_info", "load_pth", "log_capture_scope", "make_module", "number_of_hold_vars",
+    "number_of_lived_ops", "number_of_lived_vars", "peek", "profile_scope", "save_pth", "start_grad", "sync_all",
+    "uncertain_shape",
 ]  # fmt: skip
 
 jt: Any = sys.modules["jt_edu"]  # the door, which looks here, and so is there
 NanoVector: Any = tuple  # shapes are tuples here
 NanoString: Any = as_dtype
 _log = logging.getLogger("jt_edu")  # by default Python shows warnings and errors
+_terminal = logging.StreamHandler()
 LOG = SimpleNamespace(i=_log.info, v=_log.debug, vv=_log.debug, vvv=_log.debug, w=_log.warning, e=_log.error)
 clean, load_pth, save_pth = jt.gc, jt.load, jt.save  # the suffix of a file says what it holds
 
@@ -56,6 +56,22 @@ def __getattr__(name: str) -> Any:
     raise UnknownNameError("jt.compiler has no C++ compiler, and so none of its names", name, way)
 
 
+def show_log(level: int) -> None:
+    """What `jt.flags.log_v` does: from 1 on all that is logged is seen, below only what Python shows by default.
+
+    Example:
+        >>> with jt.flag_scope(log_v=1):
+        ...     logging.getLogger("jt_edu").isEnabledFor(logging.DEBUG)
+        True
+    """
+    if level < 1:
+        _log.removeHandler(_terminal)
+        _log.setLevel(logging.NOTSET)
+    else:
+        _log.addHandler(_terminal)
+        _log.setLevel(logging.DEBUG)
+
+
 # ------------------------------------------------------------------------------------------------------- what is alive
 
 
@@ -64,8 +80,11 @@ def _alive(kind: type) -> list[Any]:
     return [thing for thing in gc.get_objects() if issubclass(type(thing), kind)]
 
 
-def sync_all() -> None:
+def sync_all(device_sync: bool = False) -> None:
     """Compute every Var that is alive and pending.
+
+    Args:
+        device_sync: wait for a GPU, too, if there is one.
 
     Example:
         >>> y = jt.ones(2) * 3
@@ -74,6 +93,8 @@ def sync_all() -> None:
         False
     """
     jt.sync(_alive(Var))
+    if yes_or_no("sync_all", "device_sync", device_sync) and is_there(CUDA):
+        jt.cuda.synchronize()
 
 
 def number_of_hold_vars() -> int:
@@ -202,129 +223,7 @@ def uncertain_shape(x: Any) -> tuple[int, ...]:
     return shape
 
 
-# ---------------------------------------------------------------------------------------------------------- operators
-
-
-def _by_name(op: str, *given: Any) -> Any:
-    function = getattr(jt, op) if op in jt.__all__ else None
-    if isinstance(function, DType):
-        return given[0].astype(function)
-    if not callable(function) or isinstance(function, type):
-        raise ArgumentError("an operator has the name of a function of jt", repr(op), '"add", "maximum", "exp"')
-    return function(*given)
-
-
-def unary(x: Any, op: str) -> Any:
-    """A function of jt by its name; the name of a dtype casts.
-
-    Example:
-        >>> unary(jt.array([4.0]), "sqrt").tolist()
-        [2.0]
-    """
-    return _by_name(op, x)
-
-
-def binary(x: Any, y: Any, op: str) -> Any:
-    """A function of two Vars by its name.
-
-    Example:
-        >>> binary(jt.array([4.0]), jt.array([3.0]), "maximum").tolist()
-        [4.0]
-    """
-    return _by_name(op, x, y)
-
-
-def floor_int(x: Any) -> Any:
-    """x rounded down, as int32.
-
-    Example:
-        >>> floor_int(jt.array([1.5, -0.5])).tolist()
-        [1, -1]
-    """
-    return jt.floor(x).int32()
-
-
-def all_equal(x: Any, y: Any) -> bool:
-    """Whether two arrays have equal elements, all of them.
-
-    Example:
-        >>> all_equal(jt.array([1, 2]), [1, 2])
-        True
-    """
-    return bool(jt.equal(x, y).all().item())
-
-
-def reduce(x: Any, op: str, dim: Any = None, keepdims: bool = False) -> Any:
-    """Along axes, by "add" (or sum), "multiply" (prod), "maximum" (max), "minimum" (min) or "mean".
-
-    Example:
-        >>> reduce(jt.array([[1, 2], [3, 4]]), "add", 1).tolist()
-        [3, 7]
-    """
-    names = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
-    return getattr(jt, names.get(op, op))(x, dim, keepdims)
-
-
-def arg_reduce(x: Any, op: str, dim: Any, keepdims: bool = False) -> tuple[Var, Var]:
-    """Where the largest ("max") or the smallest ("min") is along an axis, and what it is.
-
-    Example:
-        >>> [v.tolist() for v in arg_reduce(jt.array([[1, 5], [4, 2]]), "max", 1)]
-        [[1, 0], [5, 4]]
-    """
-    names = {
-        "max": ("argmax", "max"),
-        "maximum": ("argmax", "max"),
-        "min": ("argmin", "min"),
-        "minimum": ("argmin", "min"),
-    }
-    if op not in names:
-        raise ArgumentError('arg_reduce takes "max" or "min"', repr(op))
-    place, value = (getattr(jt, name)(x, dim, keepdims) for name in names[op])
-    return place, value
-
-
-def reindex(x: Any, *given: Any, **more: Any) -> Any:
-    """x.reindex(...).
-
-    Example:
-        >>> reindex(jt.array([1, 2, 3]), [2], ["i0+1"]).tolist()
-        [2, 3]
-    """
-    return x.reindex(*given, **more)
-
-
-def reindex_reduce(x: Any, *given: Any, **more: Any) -> Any:
-    """x.reindex_reduce(...).
-
-    Example:
-        >>> reindex_reduce(jt.array([1, 2, 3]), "add", [1], ["0"]).tolist()
-        [6]
-    """
-    return x.reindex_reduce(*given, **more)
-
-
-reindex_var = reindex
-
-
-def index_var(x: Any, dim: int | None = None) -> Any:
-    """The loop counter of axis `dim` of x, or those of all axes.
-
-    Example:
-        >>> index_var(jt.zeros(2, 2), 1).tolist()
-        [[0, 1], [0, 1]]
-    """
-    return jt.index(x.shape, dim)
-
-
-def broadcast_var(x: Any, y: Any, dims: Any = ()) -> Any:
-    """x in the shape of y.
-
-    Example:
-        >>> broadcast_var(jt.array([1, 2]), jt.zeros(2, 2), [1]).tolist()
-        [[1, 1], [2, 2]]
-    """
-    return x.broadcast(y, list(dims))
+# ------------------------------------------------------------------------------------------------------------- modules
 
 
 def start_grad(x: Any) -> Any:

@@ -10,6 +10,24 @@ _LU = "jt.linalg.lu_factor(x), for both factors in one matrix; jt.linalg.lu(x), 
 _LEVEL = "a level of Jittor's, which would change in which dtype every operator answers, everywhere"
 _LEVELS = ("amp_reg", "amp_level", "auto_mixed_precision_level")
 _AMP = 'with jt.amp.autocast(dtype="float16", lists="apex"):, whose lists say which function prefers float16'
+_TUNED = "leaving it out: algorithms are chosen automatically, see jt.explain(y)"
+_NUMBA = "leaving it out: kernels are Python, which numba compiles, see jt.kernel_sources(y)"
+_WATCHED = "with jt.trace(values=True) as t:, or y.graph()"
+_MEASURED = "with jt.profile_scope() as report:"
+_COUNTED = "jt.memory_stats()"
+_LOGGED = "jt.flags.log_v = 1, or with jt.log_capture_scope() as logs:"
+_JITTORS_FLAGS = {  # what does the same -> flags of its compiler, its tuners, its allocators and its log
+    _TUNED: "enable_tuner jit_search_kernel jit_search_kernel_rerun jit_search_kernel_warmup",
+    _NUMBA: "cc_flags cc_path cc_type compile_options exclude_pass gdb_attach gdb_path gopt_disable nvcc_path",
+    _WATCHED: "trace_depth trace_py_var trace_var_data",
+    _MEASURED: "profiler_enable profiler_record_peek profiler_rerun profiler_warmup",
+    _COUNTED: "profile_memory_enable stat_allocator_total_alloc_byte use_sfrl_allocator use_stat_allocator",
+    _LOGGED: "log_file log_silent log_vprefix",
+    "jt.flags.fuse = False": "no_fuse",
+    "with jt.no_grad():": "no_grad",
+    "the variable JT_EDU_CACHE, which says where kernels are kept": "cache_path",
+    'jt.array(..., "float32"): arrays of 64 bits stay as they are': "auto_convert_64_to_32",
+}
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
     ("jt", "device"): _CPU,
@@ -78,15 +96,25 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "cudnn"): _CPU,
     ("jt", "mps"): _CPU,
     ("jt", "xpu"): _CPU,
-    ("jt", "mkl"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
-    ("jt", "mkldnn"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
+    ("jt", "mkl"): _TUNED,
+    ("jt", "mkldnn"): _TUNED,
+    ("jt", "compile_custom_op"): "jt.code, whose body is Python",
+    ("jt", "compile_custom_ops"): "jt.code, whose body is Python",
+    ("jt", "profile_mark"): _MEASURED,
+    ("jt", "dump_trace_data"): _WATCHED,
+    ("jt", "clear_trace_data"): _WATCHED,
+    ("jt", "print_trace"): 'jt.flags.tracebacks = "full"',
+    ("jt", "ternary_out_hint"): "jt.where(cond, x, y)",
+    ("x", "out_hint"): "leaving it out: what a gradient needs is kept, or computed again where that is cheaper",
+    ("x", "compile_options"): _NUMBA,
     **{("jt.flags", f): _AMP for f in _LEVELS},
+    **{("jt.flags", f): way for way, flags in _JITTORS_FLAGS.items() for f in flags.split()},
     ("jt", "fp16_utils"): "jt.amp, which has FP16_Optimizer; net.half(), for network_to_half(net)",
     ("jt", "apex"): "jt.amp, which has Apex's amp.initialize and scale_loss, and FP16_Optimizer",
     ("jt.cuda", "amp"): 'jt.amp: with jt.amp.autocast(dtype="float16"):, and jt.amp.GradScaler()',
     ("jt.backends", "cudnn"): "jt.backends.conv, which has benchmark, deterministic and allow_tf32 of PyTorch's cudnn",
     ("jt.backends", "mkldnn"): "jt.backends.conv: algorithms are chosen automatically",
-    ("jt.backends", "mkl"): "leaving it out: algorithms are chosen automatically, see jt.explain(y)",
+    ("jt.backends", "mkl"): _TUNED,
     ("jt.backends", "mps"): _CPU,
     ("jt.backends", "openmp"): "jt.set_num_threads",
     ("jt.zoo", "loss"): "jt.nn.CrossEntropyLoss, whose label_smoothing and targets of shares are timm's losses",
@@ -143,7 +171,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
         "PILToTensor",
     ): "leaving it out: images are arrays of pixels, and ToTensor makes planes of them",
     ("jt.data.transform", "RandomInvert"): "RandomApply([Lambda(invert)]), with a function of your own",
-    ("jt.data.transform", "TenCrop"): "FiveCrop(size), of the image and of its mirror image",
     ("jt.data.transform", "Crop"): "Lambda(function), with image[top:bottom, left:right]",
     ("jt.data.transform", "InterpolationMode"): '"nearest" or "bilinear", as texts',
     ("jt.data.transform", "functional"): "the transforms themselves: Resize(4)(image)",
@@ -156,21 +183,20 @@ WHY = {  # of some of these names: what was found
     **{("jt.flags", f): _LEVEL for f in _LEVELS},
     ("jt.distributed", "reduce_op"): "that an old name, which PyTorch gave up as well",
 }
-_OF_VARS = (
-    "arg_reduce binary broadcast_var debug_msg fetch_sync floor_int index_var peek reduce reindex_var unary "
-    "uncertain_shape"
-)
+_OF_VARS = "debug_msg fetch_sync peek uncertain_shape"
+_OPERATORS = "arg_reduce binary broadcast_var floor_int fuse_transpose index_var reduce reindex_var safe_clip unary"
 JITTORS = {name: f"jt_edu.jittor_names:{name}" for name in _OF_VARS.split()}  # names that a Var lacks, too
+JITTORS |= {name: f"jt_edu.jittor_operators:{name}" for name in _OPERATORS.split()}
 JITTORS |= {name: f"jt_edu.sparse:{name}" for name in ("to_sparse", "to_sparse_csr")}
 _OF_JT = (
-    "LOG NanoString NanoVector all_equal clean display_memory_info dump_all_graphs fetch has_cuda "
+    "LOG NanoString NanoVector clean display_memory_info dump_all_graphs fetch has_cuda "
     "liveness_info load_pth save_pth log_capture_scope make_module "
-    "number_of_hold_vars number_of_lived_ops number_of_lived_vars profile_scope reindex reindex_reduce start_grad "
+    "number_of_hold_vars number_of_lived_ops number_of_lived_vars profile_scope start_grad "
     "sync_all"
 )
 ROOMS = (  # loaded when asked for
-    "utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names sparse linalg fft amp "
-    "config zoo cuda library"
+    "core utils dataset misc special pytorch_converter compiler compile_extern einops jittor_names jittor_operators "
+    "sparse linalg fft amp config zoo cuda library"
 )
 _OF_MATRICES = (
     "cholesky cholesky_solve det eig eigh inv logdet lstsq lu_factor matrix_exp matrix_rank pinv qr slogdet solve "
@@ -179,6 +205,7 @@ _OF_MATRICES = (
 MATRICES = {name: f"jt_edu.linalg:{name}" for name in _OF_MATRICES.split()}
 MATRICES |= {"inverse": "jt_edu.linalg:inv", "pinverse": "jt_edu.linalg:pinv"}
 JITTORS_OWN = {name: f"jt_edu.jittor_names:{name}" for name in _OF_JT.split()}
+JITTORS_OWN |= {name: f"jt_edu.jittor_operators:{name}" for name in ("all_equal", "reindex", "reindex_reduce")}
 JITTORS_OWN |= {f: f"jt_edu.amp:{f}" for f in ("autocast", "get_autocast_dtype", "is_autocast_enabled")}
 _OF_SPARSE = "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor"
 JITTORS_OWN |= {name: f"jt_edu.sparse:{name}" for name in _OF_SPARSE.split()}

@@ -4,6 +4,7 @@
     from jt_edu.nn.modules.conv import Conv2d        jt_edu.nn has it
     from jt_edu.distributions import Normal          jt offers no distributions. Try: jt.normal, ..., which draw.
     from jt_edu import sofmax                        jt offers no sofmax. Try: jt.softmax or ...
+    jt.ops.matmul(x, y)                              jt.matmul, though a file of ops/ has that name
 
 A face is a module without a file, which hands on the names of a real one. Python asks here last, when no file of that
 name was found; what is told of a name that nobody knows is what its door would say (did_you_mean.py).
@@ -29,6 +30,7 @@ FACES = {  # a module of others -> ours that has its names, and the modules insi
     "utils": ("", "data"),
     "utils.data": ("data", "dataset dataloader sampler distributed"),
     "utils.pytorch_converter": ("pytorch_converter", ""),
+    "core": ("", ""),
     "compiler": ("jittor_names", ""),
     "compile_extern": ("jittor_names", ""),
     "dataset": ("data", "dataset mnist cifar image_folder"),
@@ -111,6 +113,27 @@ class Face(ModuleType):
 
     def __dir__(self) -> list[str]:
         return dir(_loaded(self._real))
+
+
+class Callable(ModuleType):
+    """A file that bears the name of a function: called, it is that function.
+
+    Example:
+        >>> jt.ops.matmul(jt.ones(2, 3), jt.ones(3, 2)).shape
+        (2, 2)
+    """
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """The function of this name."""
+        return vars(self)["_function"](*given, **named)
+
+
+def answer_calls(room: ModuleType, functions: dict[str, Any]) -> None:
+    """Let the files of a package that bear the name of a function be called like it."""
+    for name, file in vars(room).items():
+        if isinstance(file, ModuleType) and name in functions:
+            file.__class__ = Callable
+            vars(file)["_function"] = functions[name]
 
 
 class Faces(MetaPathFinder, Loader):

@@ -257,7 +257,7 @@ class Printer:
                 assert value.register is not None, "a first and a final value have an accumulator"
                 update, wide = value.register, value.register.dtype
                 if value.kind == "start":
-                    return _literal(update.reducer.start(wide), wide)
+                    return literal(update.reducer.start(wide), wide)
                 name = self.names[update.access]
                 return name if wide == dtype else f"{dtype.compute}({name})"
             case "fill":
@@ -277,10 +277,10 @@ class Printer:
             cell = f"{_short(dtype)}_to_float({cell})"
         if value.guard is None:
             return cell
-        return f"({cell} if {self._use(value.guard)} else {otherwise or _literal(0, dtype)})"
+        return f"({cell} if {self._use(value.guard)} else {otherwise or literal(0, dtype)})"
 
     def _fill(self, value: Value) -> str:
-        fill = _literal(getattr(value.node.op, "fill", 0), value.node.dtype)
+        fill = literal(getattr(value.node.op, "fill", 0), value.node.dtype)
         (inner,) = value.operands
         assert value.guard is not None, "a fill has a condition"
         if inner.kind == "load" and inner.guard is value.guard and inner not in self.names:
@@ -357,5 +357,6 @@ def _typed(body: str, dtype: DType) -> str:
     return body
 
 
-def _literal(value: float | str, dtype: DType) -> str:
+def literal(value: float | str, dtype: DType) -> str:
+    """A number that is written down."""
     return f"{dtype.compute}({value})"

@@ -25,7 +25,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 
-from jt_edu.fusion import epilogue, halves
+from jt_edu.fusion import epilogue, halves, row_blocks
 from jt_edu.fusion.loop_fusion import Anchor, Kernel, Stage, join_beside, join_loops, join_products, place
 from jt_edu.ir.conv_pattern import ALGORITHMS, Convolution, Names, contraction
 from jt_edu.ir.expression import Expression, Term
@@ -78,8 +78,9 @@ class Fuser:
             kernels = self._group()
         beside = {n for n in self.why if self.beside and self._is_only_part(n)}
         stored = (self.why.keys() | self._read_elsewhere(kernels)) - beside
+        kernels, self.blocks = row_blocks.find(kernels, self)
         aliases = {n: root for n, root in self.root.items() if root.data is not None or root in stored}
-        return Fused(kernels, stored, aliases, bool(self.barriers))
+        return Fused(kernels, stored - self.blocks, aliases, bool(self.barriers))
 
     def _store(self, node: Node, rule: str, reason: str) -> None:
         if node.data is None and node.op is not CONSTANT:
@@ -373,8 +374,7 @@ class Fuser:
         work = sum(n.op.weight for n in self._inlined(node) if isinstance(n.op, Elementwise))
         narrower = self.half and halves.narrower(node, arrays)
         if work > CHEAP or kernels * per_element > per_element + kernels or narrower:
-            reason = f"{kernels} kernels read it; {work} operations and {per_element:.3g} loads each time"
-            self._store(node, "shared", reason)
+            self._store(node, "shared", f"{kernels} kernels read it; {work} operations, {per_element:.3g} loads each")
 
     def _inlined(self, node: Node) -> set[Node]:
         found, waiting = set(), [node]

@@ -58,8 +58,12 @@ def loops_in_words(step: Step) -> str:
         return f"a convolution by {step.own.algorithm.name}, {step.span} part{'s' if step.span != 1 else ''}"
     lengths = {p.name: str(a) for p, a in zip(step.source.parameters, step.arguments, strict=False)}
     lengths["lo, hi"] = str(step.span)
-    found = [m for m in map(LOOP.match, BLOCK.sub(r"\1\2", step.source.text).splitlines()) if m and m[2][0] != "b"]
-    loops = [(len(m[1]), f"each {m[2]} of {lengths.get(m[3], m[3])}") for m in found]
+    if step.kind == "row blocks":
+        lengths |= {"r0, r1": f"a block of {lengths['k0']} rows", "e0": "its columns"}
+    found = [
+        m for m in map(LOOP.match, BLOCK.sub(r"\1\2", step.source.text).splitlines()) if m and m[2][0] not in "bjmr"
+    ]
+    loops = [(len(m[1]), f"each {m[2]} of {lengths.get(m[3], 'a piece' if m[3][0] == 'b' else m[3])}") for m in found]
     words = _nested(loops) if step.way[0] in ("", "BLAS") else f"{step.span} part{'s' * (step.span != 1)}"
     if step.kind == "product":
         return f"a matrix product by {step.way[0]}" + (f", {words}" if words else "")

@@ -34,7 +34,7 @@ from jt_edu.ir.scalar_ops import MULTIPLY
 
 Three = tuple[int, int, int]
 Names = tuple[str, ...]
-ALGORITHMS = "product", "convolution"  # what is recognized, and not computed by loops
+ALGORITHMS = "product", "convolution", "rows"  # what is recognized, and not computed by loops
 KINDS = {2: "forward", 0: "by_image", 1: "by_weights"}  # which of image, weights, places is asked for
 
 

@@ -84,7 +84,7 @@ def kernel_row(number: int, kernel: KernelPlan | KernelRun, run: KernelRun | Non
 
 def _loops(kernel: KernelPlan | KernelRun) -> str:
     """The loops of a kernel in words, and why a convolution or a matrix product is computed as it is."""
-    kind = {"product": "a matrix product"}.get(kernel.kind, "a convolution")
+    kind = {"product": "a matrix product", "row blocks": "blocks of rows"}.get(kernel.kind, "a convolution")
     words = kernel.loops if isinstance(kernel, KernelPlan) else f"{kind} by {kernel.algorithm}" * bool(kernel.algorithm)
     return f"{words}; {kernel.reason}" if kernel.algorithm else words
 

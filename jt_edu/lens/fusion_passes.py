@@ -13,7 +13,7 @@ nothing), the others as it counts kernels (each array once per kernel). Nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,7 @@ Groups = dict[int, int | None]  # node -> the kernel it is computed in
 
 VIEWS = ("view", "counter", "alias", "contraction")  # the rules of edges that cost nothing
 CHAINS = (*VIEWS, "elementwise chain")
-LOOPS = (*CHAINS, "same loops", "outer loops")
+LOOPS = (*CHAINS, "same loops", "outer loops", "row blocks")
 
 
 def passes(document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -180,7 +180,8 @@ def _planned(graph: _Graph, active: set[tuple[int, int]], name: str, why: str, j
         arrays[homes[i]] |= {i} & stored
         beside = active if graph.nodes[i]["kind"] == "code" else set()  # parts that are written where they belong
         parts = [k for k in graph.nodes[i]["inputs"] if (k, i) not in beside or graph.root(k) not in stored]
-        for k in _behind(graph, parts, homes):
+        there = {k for k, home in homes.items() if k in stored or home == homes[i]}  # a block of rows may be made again
+        for k in _behind(graph, parts, there if joined else homes):
             if graph.is_leaf(k) or k in stored:
                 arrays[homes[i]].add(k)
             elif not graph.is_alias(k) and groups[k] is None:
@@ -189,7 +190,7 @@ def _planned(graph: _Graph, active: set[tuple[int, int]], name: str, why: str, j
     return _step(graph, name, why, groups, stored, moved)
 
 
-def _behind(graph: _Graph, waiting: list[int], homes: Mapping[int, int]) -> Iterator[int]:
+def _behind(graph: _Graph, waiting: list[int], homes: Container[int]) -> Iterator[int]:
     """All that is read to compute what has these inputs, as far back as the arrays that are loaded."""
     seen = set()
     while waiting:
@@ -251,9 +252,10 @@ def _chain_words(graph: _Graph) -> str:
 def _loop_words(graph: _Graph) -> str:
     """By which rules loops are shared, and how many kernels that leaves."""
     rules = [e["rule"] for e in graph.edges if e["fused"]]
-    same, outer = rules.count("same loops"), rules.count("outer loops")
+    same, outer, rows = (rules.count(rule) for rule in ("same loops", "outer loops", "row blocks"))
     said = [f"{_are(same, 'value')} read in the loop that makes {'it' if same == 1 else 'them'}"] if same else []
     said += [f"{_are(outer, 'reduction')} used in the same row"] if outer else []
+    said += [f"{_are(rows, 'value')} made a block of rows at a time, between products"] if rows else []
     kernels = len(graph.document["kernels"])
     shared = f"{'; '.join(said)}. " if said else ""
     return f"{shared}What reads the same arrays shares their loops: {_are(kernels, 'kernel')} left."

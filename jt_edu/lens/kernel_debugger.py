@@ -15,7 +15,7 @@ import ast
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,11 +39,10 @@ MOST = 2000  # steps
 PICTURE = 4096  # cells of an array that a page is given
 COMPLEX = "The cells of a complex array are shown from the step on that touches them."
 NAME = "<jt_edu stepping>"
-PLAIN = "BLAS computes this product, in an order of its own; here are the three loops that it stands for."
+PLAIN = "BLAS computes each product, in an order of its own; here are the three loops that it stands for."
 SUMS = "{} computes this convolution, in an order of its own; here are the sums that it stands for."
-PRODUCT = re.compile(
-    r"( *)np\.dot\((\w+)(\[i0\])?(\.T)?(\[lo:hi\])?, (\w+)(\[i0\])?(\.T)?, (\w+)(\[i0\])?(?:\[lo:hi\])?\)"
-)
+PRODUCT = re.compile(r"( *)(np\.dot|plus_ahb)\((.+), (.+), (.+)\)")
+MATRIX = re.compile(r"(\w+)(\[i0\])?(?:\[(\w+):(\w+)\])?(\.T)?")
 
 
 @dataclass
@@ -142,7 +141,7 @@ def _to_run(step: Step) -> tuple[Source, Sequence[tuple[int, int]], int, str]:
     note = ""
     if step.plain is not None and step.written is None:  # a kernel of vectors is hard to follow
         source, span = step.plain
-    if step.kind == "product" and "np.dot(" in source.text:  # unless it was edited to loops
+    if step.kind in ("product", "row blocks") and "np.dot(" in source.text:  # unless it was edited to loops
         source, note = Source(product_as_loops(source.text), source.parameters), PLAIN
     return source, _all(source, step), span, note
 
@@ -167,23 +166,53 @@ def _all(source: Source, step: Step) -> list[tuple[int, int]]:
 
 
 def product_as_loops(text: str) -> str:
-    """The text of a matrix product, with loops instead of each call of BLAS; ArgumentError if one is written oddly."""
+    """The text of a kernel, with loops instead of each call of BLAS; ArgumentError if one is written oddly."""
     rows = []
     for row in text.splitlines():
         match = PRODUCT.fullmatch(row)
-        if match is None and "np.dot(" in row:
+        sides = [MATRIX.fullmatch(side) for side in match.groups()[2:]] if match is not None else []
+        if (match is None or None in sides) and ("np.dot(" in row or "plus_ahb(" in row) and "import" not in row:
             raise ArgumentError("a product that can be stepped through is np.dot(a, b, out)", repr(row.strip()))
-        if match is None:
-            rows += [row] if row != "import numpy as np" else []
-            continue
-        indent, a, a_batch, a_turned, part, b, b_batch, b_turned, out, out_batch = match.groups()
-        head = "i0, " if out_batch else ""
-        left = f"{a}[{'i0, ' if a_batch else ''}{'k, i' if a_turned else 'i, k'}]"
-        right = f"{b}[{'i0, ' if b_batch else ''}{'j, k' if b_turned else 'k, j'}]"
-        deep = [f"for i in range({'lo, hi' if part else f'{out}.shape[-2]'}):", f"    for j in range({out}.shape[-1]):"]
-        inner = ["s = 0.0", f"for k in range({a}.shape[{-2 if a_turned else -1}]):", f"    s = s + {left} * {right}"]
-        rows += [indent + r for r in (*deep, *("        " + r for r in inner), f"        {out}[{head}i, j] = s")]
+        if match is not None:
+            a, b, out = (_Matrix(*side.groups()) for side in sides if side is not None)
+            a = a if match[2] == "np.dot" else a.turned()  # plus_ahb(a, b, out): out += a.T @ b
+            whole = a.begin == out.begin == "lo"  # of the rows, each thread has a part
+            cell = out.cell("i", "j", whole)
+            lines = [
+                f"for i in range({'lo, hi' if whole else out.length(0)}):", f"    for j in range({out.length(1)}):",
+                f"        s = {cell if match[2] == 'plus_ahb' else '0.0'}", f"        for k in range({a.length(1)}):",
+                f"            s = s + {a.cell('i', 'k', whole)} * {b.cell('k', 'j', False)}", f"        {cell} = s",
+            ]  # fmt: skip
+            rows += [match[1] + line for line in lines]
+        elif row != "import numpy as np":
+            rows.append(row)
     return "\n".join(rows).lstrip("\n") + "\n"
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """A matrix as a kernel of products writes it: `a0[i0][r0:r1].T`."""
+
+    name: str
+    batch: str | None
+    begin: str | None
+    end: str | None
+    transposed: str | None
+
+    def turned(self) -> _Matrix:
+        return replace(self, transposed=None if self.transposed else ".T")
+
+    def length(self, axis: int) -> str:
+        """How many rows (0) or columns (1) it has."""
+        if (axis == 1) is bool(self.transposed) and self.end:
+            return self.end if self.begin == "0" else f"{self.end} - {self.begin}"
+        return f"{self.name}.shape[{-2 if (axis == 0) is not bool(self.transposed) else -1}]"
+
+    def cell(self, row: str, column: str, whole: bool) -> str:
+        """An element; `whole`: rows are counted from the first of the array, not of the part."""
+        row, column = (column, row) if self.transposed else (row, column)
+        row = row if whole or self.begin in (None, "0") else f"{self.begin} + {row}"
+        return f"{self.name}[{'i0, ' if self.batch else ''}{row}, {column}]"
 
 
 def _arrays_before(plan: Plan, order: list[Node], number: int) -> list[Any]:

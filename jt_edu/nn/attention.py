@@ -31,10 +31,12 @@ from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.reduce import max, mean, sum
 from jt_edu.variable.autocast import castable
+from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
 
 @castable
+@template
 def scaled_dot_product_attention(
     query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
     scale: float | None = None, enable_gqa: bool = False,

@@ -116,15 +116,17 @@ def ones(*lengths: Any, dtype: Any = float32) -> Var:
 
 
 def _shape_first(arguments: tuple[Any, ...]) -> Any:
-    """Jittor writes zeros((2, 3), "int32"); PyTorch writes zeros(2, 3)."""
-    if len(arguments) == 2 and isinstance(arguments[0], (tuple, list)):
-        return arguments[0]
-    return varargs(arguments)
+    """Jittor writes zeros((2, 3), "int32") and zeros(2, "int32"); PyTorch writes zeros(2, 3)."""
+    return varargs(arguments[:1] if _ends_in_a_dtype(arguments) else arguments)
 
 
 def _dtype_last(arguments: tuple[Any, ...], dtype: Any) -> Any:
-    last = arguments[1] if len(arguments) == 2 and isinstance(arguments[0], (tuple, list)) else None
+    last = arguments[1] if _ends_in_a_dtype(arguments) else None
     return dtype if last is None else last
+
+
+def _ends_in_a_dtype(arguments: tuple[Any, ...]) -> bool:
+    return len(arguments) == 2 and (isinstance(arguments[0], (tuple, list)) or isinstance(arguments[1], (str, type)))
 
 
 @makes

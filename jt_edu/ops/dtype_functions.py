@@ -127,7 +127,10 @@ class finfo:  # noqa: N801 - NumPy's and PyTorch's name
         self.min = -self.max
         self.smallest_normal = self.tiny = 2.0 ** (1 - largest)
         self.smallest_subnormal = self.tiny * self.eps
-        self.resolution = 10.0 ** -int(after * math.log10(2))  # decimal digits that survive
+        self.nmant, self.nexp = after, self.bits - after - 1  # of the fraction, and of the exponent
+        self.iexp = self.nexp  # NumPy's other name
+        self.precision = int(after * math.log10(2))  # decimal digits that survive
+        self.resolution = 10.0**-self.precision
 
     def __repr__(self) -> str:
         return f"finfo({self.dtype}: eps={self.eps:.4g}, tiny={self.tiny:.4g}, max={self.max:.4g})"

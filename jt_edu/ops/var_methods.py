@@ -2,6 +2,7 @@
 
 x.size() x.size(0) x.numel() x.dim() x.element_size()       how large it is
 x.float() x.half() x.int64() ... x.to(dtype) x.astype(dtype) x.type_as(y)      another dtype
+x.name x.name("w")                                          what it is called
 x.view_as(y) x.reshape_as(y) x.expand_as(y)                 the shape of another Var
 x.new_zeros(2) x.new_ones(2) x.new_full((2,), 7)            a new Var of the same dtype
 x.where(condition, y)                                       x here, y there
@@ -16,9 +17,11 @@ from functools import partial
 from typing import Any
 
 from jt_edu.base.dtypes import DType, as_dtype
+from jt_edu.base.errors import ArgumentError
 from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
 from jt_edu.ops.create import full, ones, zeros
 from jt_edu.ops.elementwise import where
+from jt_edu.ops.nonzero import nonzero
 from jt_edu.ops.strides import check_format, in_memory_format
 from jt_edu.ops.view import apart, reshape
 from jt_edu.runtime.devices import CPU, CUDA, device_of, is_there, moved
@@ -85,6 +88,49 @@ def is_cuda(x: Var) -> bool:
     return device_of(x.node) == CUDA
 
 
+class Name(str):
+    """The name of a Var, for pictures and messages; called, it is Jittor's `name()` and `name("w")`.
+
+    Example:
+        >>> x = ones(2).name("w")
+        >>> x.name, x.name()
+        ('w', 'w')
+    """
+
+    __slots__ = ("_owner",)
+    _owner: Var
+
+    def __call__(self, name: str | None = None) -> Any:
+        """The name; or, given another one, the Var with that name."""
+        if name is None:
+            return str(self)
+        self._owner.name = name
+        return self._owner
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)  # a file holds the text, and no Var
+
+
+def name(x: Var) -> Name:
+    """The name of x, for pictures and messages, "" before it has one; `x.name = "w"` and `x.name("w")` give one.
+
+    Example:
+        >>> x = ones(2); x.name = "w"
+        >>> x.name + "eight"
+        'weight'
+    """
+    found = Name(x.node.name)
+    found._owner = x
+    return found
+
+
+def _rename(x: Var, name: str) -> None:
+    if not isinstance(name, str):
+        raise ArgumentError("a Var's name is a text", repr(name), 'x.name("w")')
+    x.node.name = str(name)  # of a Name, which would hold its Var
+
+
+Var.name = property(name, _rename)  # type: ignore[assignment]
 for _name, _ask in (("size", size), ("device", device), ("cuda", cuda), ("is_cuda", is_cuda)):
     setattr(Var, _name, property(_ask))
 
@@ -251,13 +297,17 @@ def new_full(x: Var, shape: Any, value: Any, dtype: Any = None) -> Var:
     return beside(x, full(shape, value, x.dtype if dtype is None else dtype))
 
 
-def _where(x: Any, condition: Any, other: Any) -> Var:
-    """x where the condition is true, `other` elsewhere, as in PyTorch.
+def _where(x: Any, condition: Any = None, other: Any = None) -> Any:
+    """x where the condition is true, `other` elsewhere, as in PyTorch. Alone, as in Jittor: where x is not 0.
 
     Example:
         >>> array([1.0, 2.0]).where(array([True, False]), 0).tolist()
         [1.0, 0.0]
+        >>> [k.tolist() for k in array([0, 5, 6]).where()]
+        [[1, 2]]
     """
+    if condition is None and other is None:
+        return nonzero(x, as_tuple=True)
     found: Var = where(condition, x, other)
     return found
 

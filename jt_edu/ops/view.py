@@ -276,21 +276,26 @@ def expand(x: Any, *lengths: Any) -> Var:
 @method
 @same_words
 def broadcast(x: Any, shape: Any, dims: Any = ()) -> Var:
-    """Repeat x to `shape`; `dims` are the axes of `shape` that are new (Jittor's form).
+    """Repeat x to `shape`, or to that of a Var; `dims` are the axes of it that are new (Jittor's form).
+
+    Where `shape` has the length 1, x keeps its own; `broadcast_to` refuses that.
 
     Example:
         >>> arange(3).broadcast((3, 2), [1]).numpy()[2]
         array([2, 2])
+        >>> arange(3).broadcast((2, 1)).shape
+        (2, 3)
     """
     v = as_var(x)
     wanted = shape.shape if isinstance(shape, Var) else check_shape(shape)
     new = {axis_of("broadcast", d, len(wanted)) for d in (dims if isinstance(dims, (tuple, list)) else (dims,))}
     if not new:
-        return apart(x, v.stretched(wanted))
+        return apart(x, v.stretched(broadcast_shape("broadcast", v.shape, wanted)))
     lengths = iter(v.shape)
     if len(wanted) - len(new) != v.ndim:
         raise ShapeError("broadcast adds the axes in dims", f"shape {v.shape} with dims {tuple(new)} for {wanted}")
-    return reshape(v, tuple(1 if k in new else next(lengths) for k in range(len(wanted)))).stretched(wanted)
+    fitted = tuple(1 if k in new else next(lengths) for k in range(len(wanted)))
+    return reshape(v, fitted).stretched(broadcast_shape("broadcast", fitted, wanted))
 
 
 @method

@@ -1,6 +1,8 @@
 """Matmul step: how does a product of matrices become a step of a plan?
 
 Product  ->  thin: the file of a kernel of ours          any other: np.dot, which is BLAS, one line for each
+
+Products and loops that run a block of rows at a time are one step as well.
 """
 
 from __future__ import annotations
@@ -9,7 +11,9 @@ from dataclasses import dataclass
 
 from jt_edu.backends.matmul import PARTS, text_of
 from jt_edu.codegen.emit_python import Argument, Parameter, Source, Text
+from jt_edu.codegen.emit_row_blocks import row_block_text
 from jt_edu.fusion.loop_fusion import Kernel
+from jt_edu.fusion.row_blocks import KIND
 from jt_edu.ir.matmul_pattern import Operand, Product, way_of
 from jt_edu.ir.node import Node, Shape
 
@@ -26,10 +30,15 @@ class Multiplied:
     nodes: list[Node]
     way: tuple[str, str]
     plain: tuple[Source, int] | None = None  # of a kernel of ours: the text with np.dot, and its span
+    work: float = 0.0  # of the loops between products
 
 
-def multiplied(kernel: Kernel) -> Multiplied:
+def multiplied(kernel: Kernel, stored: set[Node]) -> Multiplied:
     """What a plan needs to know of the products in a kernel."""
+    if kernel.kind == KIND:
+        made = row_block_text(kernel, stored)
+        nodes = list(dict.fromkeys(n for _, n in made.text.lines if n.data is None))
+        return Multiplied(made.text, made.span, made.flops, nodes, ("BLAS", made.why), work=made.work)
     products = [a.contraction for a in kernel.anchors if isinstance(a.contraction, Product)]
     flops, nodes, first = sum(p.flops for p in products), [p.node for p in products], products[0]
     text, way = _by_blas(products), way_of(first)

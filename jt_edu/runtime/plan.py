@@ -58,7 +58,7 @@ class Check:
 class Step:
     """One kernel, or one call of NumPy, with the slots it reads and writes."""
 
-    kind: str  # "loops", "product", "convolution", "code", "host"
+    kind: str  # "loops", "product", "row blocks", "convolution", "code", "host"
     name: str
     source: Source
     lines: tuple[tuple[int, int], ...]  # (line, slot)
@@ -159,8 +159,8 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int], codegen: Codegen)
         return _kernel_step(kernel, _code_text(node, node.op), [node], slot, cost, node.op.name)
     if kernel.kind == "convolution":
         return _convolution_step(kernel, fused, slot)
-    if kernel.kind == "product":
-        return _product_step(kernel, slot)
+    if kernel.kind in ("product", "row blocks"):
+        return _product_step(kernel, fused, slot)
     if codegen[1] is None:
         nest = cut(choose_span(collapse(Builder(kernel, fused.stored).build())))
         text = Printer(reach(nest) if fused.lookups or nest.work >= FEW else nest).print()
@@ -203,10 +203,10 @@ def _kernel_step(
     )  # fmt: skip
 
 
-def _product_step(kernel: Kernel, slot: dict[Node, int]) -> Step:
-    """BLAS, or a kernel of ours where that is faster."""
-    made = multiplied(kernel)
-    cost = (made.span, made.flops / FLOPS_AT_ONCE, False, made.flops)
+def _product_step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
+    """BLAS, or a kernel of ours where that is faster; with loops between products, if those share a kernel."""
+    made = multiplied(kernel, fused.stored)
+    cost = (made.span, made.flops / FLOPS_AT_ONCE + made.work, False, made.flops)
     step = _kernel_step(kernel, made.text, made.nodes, slot, cost, _name(made.nodes))
     step.way, step.plain = made.way, made.plain
     return step

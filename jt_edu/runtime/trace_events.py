@@ -162,6 +162,8 @@ def _decision(fuser: Fuser, i: Node, node: Node, places: dict[Node, set[int]]) -
     if node in fuser.root:
         return True, "alias", "a reshape of an array is the same memory"
     together = i not in fuser.root and places[node] == places[i]
+    if i in fuser.blocks and not (together and isinstance(i.op, ReindexReduce) and i not in fuser.contractions):
+        return True, "row blocks", f"a block of its rows stays in the cache until {node.op.name} has read it"
     if together and isinstance(i.op, ReindexReduce):
         reason = f"{node.op.name} uses each {i.op.name} as soon as it is complete, in the same kernel"
         return True, "outer loops", reason

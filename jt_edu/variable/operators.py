@@ -146,7 +146,7 @@ class Arithmetic:
     __hash__ = object.__hash__
 
     def reindex(
-        self, shape: Sequence[int], where: Any, fill: float = 0, extras: Sequence[Any] = (), valid: Any = None
+        self, shape: Sequence[int], where: Any = None, fill: float = 0, extras: Sequence[Any] = (), valid: Any = None
     ) -> Var:
         """Read from another index: out[i, j, ...] = x[where(i, j, ...)], and `fill` outside x.
 
@@ -156,11 +156,15 @@ class Arithmetic:
                 of Jittor's index strings. `extras` are index arrays, read by `jt.load(k, where)` or "@ek(i0)".
             fill: the value where the index is outside x, or `valid` (a condition on the counters) is false.
 
+        With nothing but a list of Vars, these hold the indices, one for each axis of x: `x.reindex_var`.
+
         Example:
             >>> Var([[1, 2], [3, 4]]).reindex((2, 2), lambda i, j: (j, i)).numpy()
             array([[1, 3],
                    [2, 4]])
         """
+        if where is None:
+            return self.reindex_var(shape, fill)  # type: ignore[attr-defined, no-any-return]  # jittor_operators.py
         size = check_shape(shape)
         index = self._indices("reindex", where, len(size))
         inside = None if valid is None else self._indices("reindex", valid, len(size))[0]

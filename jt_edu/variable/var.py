@@ -53,6 +53,10 @@ class Var(Arithmetic):
 
     if TYPE_CHECKING:  # what ops/ attaches: sum, reshape, matmul, indexing and all others
 
+        @property
+        def name(self) -> str: ...  # noqa: D102 - in ops/var_methods.py
+        @name.setter
+        def name(self, name: str) -> None: ...
         def __getattr__(self, name: str) -> Callable[..., Var]: ...
         def __getitem__(self, key: Any) -> Var: ...
         def __setitem__(self, key: Any, value: Any) -> None: ...
@@ -104,15 +108,6 @@ class Var(Arithmetic):
         self._node.holders -= 1
         self._node = node
         node.owner = weakref.ref(self)
-
-    @property
-    def name(self) -> str:
-        """A name for pictures and messages."""
-        return self._node.name
-
-    @name.setter
-    def name(self, name: str) -> None:
-        self._node.name = name
 
     def __len__(self) -> int:
         if not self.shape:

@@ -124,7 +124,8 @@ print([d.reason for d in jt.explain(stored()).decisions if not d.fused])
 
 # %% [markdown]
 # (FlashAttention uses this *online softmax* so that transformers need not store the large matrix of attention scores:
-# Milakov and Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135.)
+# Milakov and Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135. Notebook 11 shows what our framework
+# makes of attention.)
 #
 # What does our framework do? **Predict** from what you know by now: how many kernels does `jt.softmax` need, how many
 # loops along a row, and which of its values becomes an array?

@@ -313,6 +313,13 @@ for name in readers:
         found = that_change(name)
         print(f"{name:<17}", *["X" if k in found else "." for k in range(8)])
 
+for length in (256, 512, 1024):
+    q, k, v = (jt.randn(length, 64).sync() for _ in range(3))
+    planned = jt.explain(jt.softmax(q @ k.T / 8, 1) @ v)
+    weights, new = length**2 * 4 / 1e6, planned.predicted_peak / 1e6
+    print(f"{length:>5} elements, weights {weights:.2f} MB, new arrays {new:.2f} MB")
+print(planned.kernels[-1].source)
+
 # %% [markdown]
 # **Look.** Nothing was trained here. A place looks at places whose features are like its own, since the dot product of
 # two rows is large where they are alike. In a network, `q`, `k` and `v` are the features times three trained matrices,
@@ -322,6 +329,13 @@ for name in readers:
 # text word by word. An LSTM needs the output for one element before it can read the next: eight steps, one after the
 # other. Attention treats all rows at once, in two products of matrices, but compares each with each: a sequence twice
 # as long has four times as many weights.
+#
+# The weights of 1,024 elements are 4 MB, but as long as nobody asks to see them, no such array is made. The kernel that
+# was printed takes 256 rows of `q` at a time. It multiplies them by all keys (`np.dot`), turns the scores into weights
+# where they stand, multiplies those by the values, and goes on to the next rows. So only the answer is a new array, and
+# each thread needs room for 256 rows of weights (`row0`): both grow with the length, and not with its square. The time
+# does. The gradients need the weights too, so their kernel computes them again. FlashAttention does the same on a GPU,
+# where even 256 rows would be too many.
 #
 # **Before you close this page**: you are given a backbone with trained weights, and a hundred labelled images from a
 # hospital. What do you freeze, what do you train, and what do you check before you trust the first score?

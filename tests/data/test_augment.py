@@ -239,6 +239,38 @@ def test_five_pieces_are_the_corners_and_the_middle(image, pixels):
     assert repr(T.FiveCrop(3)) == "FiveCrop(size=(3, 3))"
 
 
+@pytest.mark.parametrize(
+    ("vertical", "mirror"), [(False, (slice(None), slice(None, None, -1))), (True, slice(None, None, -1))]
+)
+def test_ten_pieces_are_five_of_the_image_and_five_of_its_mirror_image(pixels, vertical, mirror):
+    cut = T.FiveCrop((4, 5))
+
+    pieces = T.TenCrop((4, 5), vertical)(pixels)
+
+    for piece, same in zip(pieces, [*cut(pixels), *cut(pixels[mirror])], strict=True):
+        np.testing.assert_array_equal(piece, same)
+    assert repr(T.TenCrop(3)) == "TenCrop(size=(3, 3))"
+
+
+def test_pieces_become_one_array_of_planes(pixels):
+    pieces = T.FiveCrop((4, 5))(pixels)
+
+    stack = T.Compose([T.FiveCrop((4, 5)), T.ToTensor()])(pixels)
+
+    assert stack.shape == (5, 3, 4, 5)
+    np.testing.assert_array_equal(stack[3], T.ToTensor()(pieces[3]))
+
+
+@pytest.mark.parametrize("make", [np.asarray, jt.array])
+def test_floats_whose_end_alone_can_be_channels_are_pixels_for_pillow(pixels, make):
+    light = make(pixels / np.float32(255))
+
+    found = np.asarray(T.ToPILImage()(light))
+
+    np.testing.assert_array_equal(found, pixels)
+    assert T.ToPILImage()(np.zeros((3, 6, 3))).size == (3, 6)
+
+
 def test_any_order_comes_and_each_time_all_of_them():
     jt.set_global_seed(0)
     both = T.RandomOrder([lambda x: x + "a", lambda x: x + "b", lambda x: x + "c"])

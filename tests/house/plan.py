@@ -26,6 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "lab",
         "course_files",
         "precompile",
+        "jittor_operators",
         "jittor_names",
         "pytorch_converter",
         "bench",
@@ -42,6 +43,7 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "fusion.halves", "variable.autocast", "variable.halves_kept",  # mixed precision (decision 089)
     "ir.conv_pattern", "runtime.conv_step", "runtime.determinism",  # decisions 046 and 048
     "backends.matmul", "runtime.matmul_step",  # the same for products of matrices
+    "codegen.emit_row_blocks", "fusion.causal", "fusion.row_blocks",  # and for what runs between two (decision 104)
     "codegen.prefetch",  # when memory is asked for: no answer depends on it (decision 060)
     "backends.cpython_entry", "backends.code_loader",  # how machine code is loaded and called (decision 059)
     "backends.text_to_llvm", "backends.llvm_array", "backends.llvm_number",  # numba makes the same, in more time

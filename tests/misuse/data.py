@@ -263,6 +263,7 @@ CALLS = [
     ("bells the wrong way round", lambda: T.GaussianBlur(3, (2, 1)), ArgumentError, r"\(2, 1\). Try: \(1, 2\)"),
     ("a kernel larger than the image", lambda: T.GaussianBlur(9)(FLOATS), ShapeError, r"4 rows .* found 4 by 5"),
     ("five pieces of more than there is", lambda: T.FiveCrop(5)(FLOATS), ShapeError, r"5 by 5 .* found 4 by 5"),
+    ("ten pieces of more than there is", lambda: T.TenCrop(5)(FLOATS), ShapeError, r"^TenCrop .* found 4 by 5"),
     ("five pieces of no size", lambda: T.FiveCrop(0), ArgumentError, r"^FiveCrop.*size=0"),
     ("an unknown mode of Pillow", lambda: T.ToPILImage("XYZ"), ArgumentError, r"^ToPILImage takes mode.*'XYZ'"),
     ("a mode for fewer channels", lambda: T.ToPILImage("L")(FLOATS), ShapeError, r"3 of them for mode 'L'. Try: RGB"),

@@ -3,6 +3,7 @@
     minus_ab(a, b, out)     out -= a @ b
     minus_ahb(a, b, out)    out -= a.conj().T @ b
     minus_abh(a, b, out)    out -= a @ b.conj().T
+    plus_ahb(a, b, out)     out += a.conj().T @ b, a sum that goes on from one block of rows to the next
 
 Each is one call of BLAS. Any part of a larger matrix will do, such as `a[8:, :8]`: rows lie side by side, and BLAS is
 told how far each is from the next. A row has to lie in one piece, and sizes have to fit: nobody looks.
@@ -38,12 +39,17 @@ def minus_abh(a: Any, b: Any, out: Any) -> None:
     out -= a @ b.conj().T
 
 
+def plus_ahb(a: Any, b: Any, out: Any) -> None:
+    """out += a.conj().T @ b."""
+    out += a.conj().T @ b
+
+
 def _typer(a: Any, b: Any, out: Any) -> Any:
     fits = all(isinstance(x, types.Array) and x.ndim == 2 and x.layout != "F" and x.dtype == out.dtype for x in (a, b))
     return types.none if fits and out.ndim == 2 and out.layout != "F" and out.dtype in KINDS else None
 
 
-def _lowered(turned: int | None) -> Any:
+def _lowered(turned: int | None, times: int = -1) -> Any:
     """What writes the call; `turned` is the place of the matrix that is transposed and conjugated.
 
     BLAS counts column by column, and so is asked for the transpose of `out`, which is made from those of b and of a.
@@ -64,12 +70,12 @@ def _lowered(turned: int | None) -> Any:
         letters = [
             cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(8), ord("nc"[k == turned]))) for k in (0, 1)
         ]
-        plus, minus = (cgutils.alloca_once_value(builder, context.get_constant(kinds[0].dtype, k)) for k in (1, -1))
+        one, factor = (cgutils.alloca_once_value(builder, context.get_constant(kinds[0].dtype, k)) for k in (1, times))
         there = builder.and_(builder.icmp_signed(">", m, m.type(0)), builder.icmp_signed(">", n, n.type(0)))
         with builder.if_then(builder.and_(there, builder.icmp_signed(">", inner, inner.type(0)))):
             given = [
-                letters[1], letters[0], whole(n), whole(m), whole(inner), minus, b.data, apart(b),
-                a.data, apart(a), plus, out.data, apart(out),
+                letters[1], letters[0], whole(n), whole(m), whole(inner), factor, b.data, apart(b),
+                a.data, apart(a), one, out.data, apart(out),
             ]  # fmt: skip
             kind = ir.FunctionType(ir.VoidType(), [BYTES] * len(given))
             gemm = cgutils.get_or_insert_function(builder.module, kind, f"jt_edu_{KINDS[kinds[0].dtype]}gemm")
@@ -79,5 +85,5 @@ def _lowered(turned: int | None) -> Any:
     return lower
 
 
-for _function, _turned in ((minus_ab, None), (minus_ahb, 0), (minus_abh, 1)):
-    in_kernels(_function, _typer, _lowered(_turned))
+for _function, *_turned in ((minus_ab, None), (minus_ahb, 0), (minus_abh, 1), (plus_ahb, 0, 1)):
+    in_kernels(_function, _typer, _lowered(*_turned))

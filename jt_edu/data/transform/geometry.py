@@ -43,7 +43,7 @@ from jt_edu.ops.arguments import yes_or_no
 from jt_edu.variable.var import Var
 
 __all__ = ["CenterCrop", "FiveCrop", "Pad", "RandomCrop", "RandomCropAndResize", "RandomErasing",
-           "RandomHorizontalFlip", "RandomResizedCrop", "RandomVerticalFlip", "Resize"]  # fmt: skip
+           "RandomHorizontalFlip", "RandomResizedCrop", "RandomVerticalFlip", "Resize", "TenCrop"]  # fmt: skip
 TRIES = 10  # how often a random box is drawn before the middle of the image is taken
 
 
@@ -141,14 +141,42 @@ class FiveCrop:
         (h, w), (rows, columns) = planes.shape[-2:], self.size
         if h < rows or w < columns:
             raise ShapeError(
-                f"FiveCrop cuts {rows} by {columns} of a larger image", f"{h} by {w}", "Pad(...) before it"
+                f"{type(self).__name__} cuts {rows} by {columns} of a larger image", f"{h} by {w}", "Pad(...) before it"
             )
         corners = [(top, left) for top in (0, h - rows) for left in (0, w - columns)]
         pieces = [cut(planes, top, left, self.size) for top, left in corners]
         return tuple(back(piece) for piece in (*pieces, _middle(planes, self.size)))
 
     def __repr__(self) -> str:
-        return f"FiveCrop(size={self.size})"
+        return f"{type(self).__name__}(size={self.size})"
+
+
+class TenCrop(FiveCrop):
+    """What `FiveCrop` cuts of the image, and then of its mirror image.
+
+    Args:
+        size: (height, width) of each, or one number for both.
+        vertical_flip: exchange top and bottom in the mirror image, and not left and right.
+
+    Raises:
+        ShapeError: the image is smaller than that.
+
+    Example:
+        >>> [int(piece[0, 0, 0]) for piece in TenCrop(1)(np.arange(9.0).reshape(1, 3, 3))]
+        [0, 2, 6, 8, 4, 2, 0, 8, 6, 4]
+
+    Source: Krizhevsky et al. 2012, "ImageNet classification with deep convolutional neural networks", section 4.1.
+    """
+
+    def __init__(self, size: Any, vertical_flip: bool = False) -> None:
+        self.size = pair("TenCrop", "size", size)
+        self.vertical_flip = yes_or_no("TenCrop", "vertical_flip", vertical_flip)
+
+    def __call__(self, image: Any) -> tuple[Any, ...]:
+        """The ten pieces, each as such an image."""
+        planes, back = unfolded(image)
+        mirrored = planes[..., ::-1, :] if self.vertical_flip else planes[..., ::-1]
+        return (*super().__call__(image), *super().__call__(back(mirrored)))
 
 
 class Pad(Transform):

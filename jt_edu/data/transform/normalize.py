@@ -26,6 +26,8 @@ DTYPES = ("uint8", "float16", "float32", "float64")  # in which light has one me
 class ToTensor:
     """Pixels (h, w, c) from 0 to 255 become planes (c, h, w) float32 from 0 to 1: an array, and a Var once in a batch.
 
+    A tuple of images of one size, as `FiveCrop` returns it, becomes one array (images, c, h, w).
+
     Raises:
         DtypeError: these are no pixels. Floats need no scaling; np.moveaxis(x, -1, 0) puts their channels first.
 
@@ -36,6 +38,8 @@ class ToTensor:
 
     def __call__(self, image: Any) -> Any:
         """Planes of these pixels."""
+        if isinstance(image, tuple):
+            return np.stack([self(piece) for piece in image])
         array = loaded(image)
         if array.dtype != "uint8":
             found = f"{array.dtype} of shape {array.shape}"
@@ -49,6 +53,8 @@ class ToTensor:
 
 class ToPILImage:
     """A Pillow image from pixels or planes; floats from 0 to 1 become 0 to 255, rounded and clipped.
+
+    Floats are planes, unless only their end can be channels: at most 4, behind two axes of more than 4.
 
     Args:
         mode: of the image, in Pillow's words; "L", "LA", "RGB" or "RGBA" by default, for 1 to 4 channels.
@@ -69,7 +75,10 @@ class ToPILImage:
 
     def __call__(self, image: Any) -> Any:
         """The image for Pillow."""
-        planes = _bytes("ToPILImage", unfolded(image)[0])
+        planes = unfolded(image)[0]
+        if planes.ndim == 3 and min(planes.shape[:2]) > 4 >= planes.shape[2] > 0:
+            planes = np.moveaxis(planes, -1, 0)
+        planes = _bytes("ToPILImage", planes)
         pixels = _as_pixels("ToPILImage", planes.numpy() if isinstance(planes, Var) else planes)
         return image_of(pixels, self.mode)
 

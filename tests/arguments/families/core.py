@@ -1,5 +1,6 @@
 """Core: Vars and their meta-operators, gradients, flags, traces, allocators and errors."""
 
+import logging
 import traceback
 import warnings
 from types import MappingProxyType, SimpleNamespace
@@ -70,6 +71,10 @@ VARS = [
     *shows(jt.Var.backward, "create_graph", True, lambda **k: _twice(**k), [2 * V + 2, 2 * V]),
     *shows(jt.index, "dim", 1, counters, np.array([[0, 1], [0, 1]])),
     *shows(jt.index, "axis", 1, counters, np.array([[0, 1], [0, 1]])),
+    *shows(jt.Var.reindex, "where", ["i0+2"], lambda **k: x().reindex((2,), **k), np.array([2.0, 3.0])),
+    *shows(jt.Var.where, "condition", [True, False, True, False],
+           lambda **k: x().where(**k, **({"other": 9} if k else {})), np.array([0.0, 9.0, 2.0, 9.0])),
+    *shows(jt.Var.where, "other", 9, lambda **k: x().where(x() < 2, **k), np.array([0.0, 1.0, 9.0, 9.0])),
     *shows(jt.Var.reindex, "fill", 7.0,
            lambda **k: x().reindex((6,), lambda i: (i,), **k), np.array([0, 1, 2, 3, 7, 7.0])),
     *shows(jt.Var.reindex, "valid", "i < 2",
@@ -309,6 +314,7 @@ ROWS = [
     *shows(jt.single_process_scope, "rank", 1, alone, [None, "here"]),
     *shows(jt.flag_scope, "fuse", False, flagged(kernels), 3),
     *shows(jt.flag_scope, "lazy_execution", False, flagged(pending), False),
+    *shows(jt.flag_scope, "log_v", 1, flagged(lambda: logging.getLogger("jt_edu").isEnabledFor(logging.DEBUG))),
     *shows(jt.flag_scope, "backend", "numba", flagged(runs_with), "numba"),
     *shows(jt.flag_scope, "lenient_grad", True, flagged(gradient_of_nothing), [0.0]),
     *shows(jt.flag_scope, "cuda_graphs", False, flagged(how_launched), "jt.flags.cuda_graphs is False."),

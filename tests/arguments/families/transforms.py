@@ -110,6 +110,8 @@ ROWS = [
         transform.RandomRotation((30, 30), fill=IMAGE[0, 0, 0], **k)(IMAGE), IMAGE).ravel()), False),
     *shows(transform.RandomRotation, "fill", 7.0,
            lambda **k: transform.RandomRotation((45, 45), **k)(IMAGE)[0, 0, 0], 7.0),
+    *shows(transform.TenCrop, "vertical_flip", True, lambda **k: transform.TenCrop(6, **k)(IMAGE)[5],
+           IMAGE[:, ::-1][:, :6, :6]),
     *shows(transform.Resize, "antialias", False,
            lambda **k: float(transform.Resize((1, 1), **k)(np.array([[[0.0, 0.0, 0.0, 8.0]]]))[0, 0, 0]), 0.0),
     *shows(transform.RandomResizedCrop, "antialias", False, lambda **k: float(transform.RandomResizedCrop(

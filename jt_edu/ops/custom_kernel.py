@@ -34,8 +34,9 @@ class RowsByTables(Rows):
 
 
 def kernel(
-    name: str, text: str, gradient: Sequence[Rule | None] = (), weight: int = 8, kind: type[Code] = Code
-) -> Callable[..., Var]:
+    name: str, text: str, gradient: Sequence[Rule | None] = (), weight: int = 8, kind: type[Code] = Code,
+    threads: str = "",
+) -> Callable[..., Var]:  # fmt: skip
     """An operator from a kernel written by hand, under a name for pictures and messages.
 
     Args:
@@ -44,6 +45,7 @@ def kernel(
         gradient: for each input a rule (out, dout, *inputs) -> gradient, or None.
         weight: what one element of the output costs, in multiplications; decides whether threads are woken.
         kind: what a fuser may know of it, and a batch: `Rows`, where the work goes by rows.
+        threads: the same for a GPU, see gpu_rows.py; without it a CPU does it there, too.
 
     Returns:
         op(*inputs, shape=..., dtype=..., span=1); [0, span) are pieces of work that do not depend on each other.
@@ -63,7 +65,7 @@ def kernel(
 
     @lru_cache(maxsize=1 << 12)
     def operator(span: int) -> Code:
-        return kind(name, clean, span, weight, rules)
+        return kind(name, clean, span, weight, rules, threads)
 
     def op(*inputs: Var, shape: Any, dtype: Any, span: int = 1) -> Var:
         given = [as_array(x.cast(float32) if x.dtype.is_half else x) for x in inputs]

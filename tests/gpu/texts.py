@@ -20,6 +20,9 @@ from jt_edu.cuda.backend import CudaSim
 from jt_edu.cuda.gpu_function import GpuFunction
 
 
+LENGTH = 2048  # of an example
+
+
 class Collector(CudaSim):
     """A backend that keeps the text of each kernel, and runs none."""
 
@@ -70,7 +73,7 @@ class _Noted:
 
 
 def _example(parameter: object) -> object:
-    """The smallest argument of a kind."""
+    """An argument of a kind, as long as a row has to be for all launches of a text."""
     if parameter.rank is None:
         return 1 if parameter.dtype == "int64" else np.dtype(parameter.dtype).type(1)
-    return np.zeros((1,) * parameter.rank, parameter.dtype)
+    return np.zeros((1,) * (parameter.rank - 1) + (LENGTH,) * (parameter.rank > 0), parameter.dtype)

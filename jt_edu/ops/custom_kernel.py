@@ -57,8 +57,7 @@ def kernel(
         ...     for i in range(len(x)):
         ...         out[i] = total = total + x[i]
         ... ''')
-        >>> x = array([1.0, 2.0, 3.0])
-        >>> RUNNING(x, shape=x.shape, dtype=x.dtype).numpy()
+        >>> RUNNING(x := array([1.0, 2.0, 3.0]), shape=x.shape, dtype=x.dtype).numpy()
         array([1., 3., 6.], dtype=float32)
     """
     clean, rules = _cleaned(name, text), tuple(gradient)
@@ -70,9 +69,8 @@ def kernel(
     def op(*inputs: Var, shape: Any, dtype: Any, span: int = 1) -> Var:
         given = [as_array(x.cast(float32) if x.dtype.is_half else x) for x in inputs]
         wanted = as_dtype(dtype)
-        computed = float32 if wanted.is_half else wanted
-        node = Node(operator(span), tuple(x.node for x in given), check_shape(shape), computed)
-        return Var._of(node).cast(wanted)
+        computed, nodes = float32 if wanted.is_half else wanted, tuple(x.node for x in given)
+        return Var._of(Node(operator(span), nodes, check_shape(shape), computed)).cast(wanted)
 
     return op
 

@@ -61,9 +61,9 @@ def tiles(x, numbers, order):
         cuda.syncthreads()
         width *= 2
     k = begin + t
-    if t < n and k < numbers.shape[1]:
+    if t < n and row < len(numbers):
         numbers[row, k] = keys[t]
-    if t < n and k < order.shape[1]:
+    if t < n and row < len(order) and k < order.shape[1]:
         order[row, k] = here[t]
 
 
@@ -73,9 +73,9 @@ def merged(keys, here, numbers, order, width):
     row, k = cuda.grid(1) // n, cuda.grid(1) % n
     if row < keys.shape[0]:
         p = place(keys[row], n, k, width)
-        if p < numbers.shape[1]:
+        if row < len(numbers):
             numbers[row, p] = keys[row, k]
-        if p < order.shape[1]:
+        if row < len(order) and p < order.shape[1]:
             order[row, p] = here[row, k]
 
 
@@ -183,8 +183,7 @@ def sort(before: str, numbers: bool = False) -> str:
             return a < b
         ...
     """
-    nothing = 'cuda.device_array((len(x), 0), "int64")', "cuda.device_array((len(x), 0), x.dtype)"
-    ends = f"out, {nothing[0]}" if numbers else f"{nothing[1]}, out"
+    ends = 'out, cuda.device_array((0, 1), "int64")' if numbers else "cuda.device_array((0, 1), x.dtype), out"
     return HEAD + SORT.strip().format(before=before, tile=TILE, ends=ends) + "\n"
 
 
@@ -213,9 +212,9 @@ def scan(
 
     shared = "\n".join(f"    room{k} = cuda.shared.array(512, {states[k][0]})" for k in many)
     return HEAD + SCAN.strip().format(
-        given=given, first=given.partition(",")[0], begin=begin, join=_at(4, join), write=_at(12, write), shared=shared,
-        after=_at(4, after), earlier=listed("p{k}"), state=listed("s{k}"), carry=listed("c{k}"), rooms=listed("room{k}"),
-        totals=listed("total{k}"), here=listed("room{k}[side + t]"), there=listed("room{k}[side + t - step]"),
+        given=given, first=given.partition(",")[0], begin=begin, join=_at(4, dedent(join).strip()), shared=shared,
+        write=_at(12, write), after=_at(4, after), earlier=listed("p{k}"), state=listed("s{k}"), carry=listed("c{k}"),
+        rooms=listed("room{k}"), totals=listed("total{k}"), here=listed("room{k}[side + t]"), there=listed("room{k}[side + t - step]"),
         last=listed("room{k}[side + last]"), before=listed("total{k}[row, min(t, part - 1)]"), zero=listed("{zero}"),
         total=listed("total{k}[row, part]"), made=listed("cuda.device_array((hi, parts), {dtype})"),
     ) + "\n"  # fmt: skip
@@ -232,10 +231,9 @@ def found(condition: str, given: str) -> str:
         True
     """
     helper = f"@cuda.jit(device=True)\ndef holds({given}, i):\n    return {condition}\n\n\n"
-    text = scan(
-        (("np.int64", "np.int64(0)"),), f"np.int64(holds({given}, i))", "return p0 + s0",
-        f"if holds({given}, i):\n    out[s0 - 1] = i", given, "if ends > 0 and t == 0 and part == parts - 1:\n    out[n] = c0",
-    )  # fmt: skip
+    count, last = ("np.int64", "np.int64(0)"), "if ends > 0 and t == 0 and part == parts - 1:\n    out[n] = c0"
+    write = f"if holds({given}, i):\n    out[s0 - 1] = i"
+    text = scan((count,), f"np.int64(holds({given}, i))", "return p0 + s0", write, given, last)
     return text.replace(HEAD, HEAD + helper)
 
 

@@ -227,10 +227,9 @@ def _convolution_step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> St
 def _code_text(node: Node, text: str) -> Text:
     """A kernel written by hand: each input as it is, and the output."""
     parameters, arguments = [], []
-    for k, n in enumerate((*node.inputs, node)):
-        out = k == len(node.inputs)
-        parameters.append(Parameter("out" if out else f"in{k}", n.dtype.kernel, len(n.shape)))
-        arguments.append(Argument("out" if out else "in", n, 0, n.shape))
+    for name, n in (*((f"in{k}", i) for k, i in enumerate(node.inputs)), ("out", node)):
+        parameters.append(Parameter(name, n.dtype.kernel, len(n.shape)))
+        arguments.append(Argument(name.rstrip("0123456789"), n, 0, n.shape))
     line = next((k for k, row in enumerate(text.split("\n"), 1) if row.startswith("def kernel(")), 1)
     return Text(Source(text, tuple(parameters), apart=True), tuple(arguments), ((line, node),))
 

@@ -19,7 +19,6 @@ from jt_edu.cuda.arguments import Kind, kind_of
 from jt_edu.cuda.backend import CudaSim
 from jt_edu.cuda.gpu_function import GpuFunction
 
-
 LENGTH = 2048  # of an example
 
 

@@ -214,7 +214,8 @@ def scan(
     return HEAD + SCAN.strip().format(
         given=given, first=given.partition(",")[0], begin=begin, join=_at(4, dedent(join).strip()), shared=shared,
         write=_at(12, write), after=_at(4, after), earlier=listed("p{k}"), state=listed("s{k}"), carry=listed("c{k}"),
-        rooms=listed("room{k}"), totals=listed("total{k}"), here=listed("room{k}[side + t]"), there=listed("room{k}[side + t - step]"),
+        rooms=listed("room{k}"), totals=listed("total{k}"),
+        here=listed("room{k}[side + t]"), there=listed("room{k}[side + t - step]"),
         last=listed("room{k}[side + last]"), before=listed("total{k}[row, min(t, part - 1)]"), zero=listed("{zero}"),
         total=listed("total{k}[row, part]"), made=listed("cuda.device_array((hi, parts), {dtype})"),
     ) + "\n"  # fmt: skip

@@ -31,6 +31,7 @@ from jt_edu.codegen.loop_ir import (
     everything,
 )  # fmt: skip
 from jt_edu.codegen.lowering import Builder
+from jt_edu.cuda.gather import gathered, in_the_graph
 from jt_edu.cuda.emit_tiles import TilePrinter, grouped
 from jt_edu.cuda.schedule import LANES, Launch, Touch, is_atomic, launches, products_apart, touches
 from jt_edu.fusion.fuse import Fused
@@ -49,8 +50,10 @@ WORDS = {"range", "max", "min", "kernel"}  # of Python, and of this file
 
 def cuda_loops(kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
     """The loops of a kernel, and their text for a GPU, whose threads share them in their own way."""
-    nests = [choose_span(collapse(Builder(k, fused.stored).build())) for k in products_apart(kernel, fused.stored)]
-    text, nest = CudaPrinter(nests).print(), nests[0]
+    kernel, twins = gathered(kernel, fused.stored) or (kernel, {})
+    stored = fused.stored | {*twins} & {a.node for a in kernel.anchors}
+    nests = [choose_span(collapse(Builder(k, stored).build())) for k in products_apart(kernel, stored)]
+    text, nest = in_the_graph(CudaPrinter(nests).print(), twins), nests[0]
     nest.span, nest.work = None, sum(each.work for each in nests)
     return nest, text
 

@@ -33,7 +33,7 @@ from jt_edu.codegen.loop_ir import (
 from jt_edu.codegen.lowering import Builder
 from jt_edu.cuda.gather import gathered, in_the_graph
 from jt_edu.cuda.emit_tiles import TilePrinter, grouped
-from jt_edu.cuda.schedule import LANES, Launch, Touch, is_atomic, launches, products_apart, touches
+from jt_edu.cuda.schedule import LANES, Launch, Touch, is_atomic, apart, launches, touches
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.index_expr import Index
@@ -52,7 +52,7 @@ def cuda_loops(kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
     """The loops of a kernel, and their text for a GPU, whose threads share them in their own way."""
     kernel, twins = gathered(kernel, fused.stored) or (kernel, {})
     stored = fused.stored | {*twins} & {a.node for a in kernel.anchors}
-    nests = [choose_span(collapse(Builder(k, stored).build())) for k in products_apart(kernel, stored)]
+    nests = [choose_span(collapse(Builder(k, stored).build())) for k in apart(kernel, stored)]
     text, nest = in_the_graph(CudaPrinter(nests).print(), twins), nests[0]
     nest.span, nest.work = None, sum(each.work for each in nests)
     return nest, text

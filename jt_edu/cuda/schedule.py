@@ -37,7 +37,7 @@ from jt_edu.codegen.loop_ir import (
 )  # fmt: skip
 from jt_edu.codegen.lowering import Builder
 from jt_edu.cuda.contraction import Contraction, contraction
-from jt_edu.fusion.loop_fusion import Kernel, Stage
+from jt_edu.fusion.loop_fusion import Anchor, Kernel, Stage
 from jt_edu.ir.index_expr import Index, counter
 from jt_edu.ir.meta_ops import REDUCERS
 from jt_edu.ir.node import Node
@@ -84,31 +84,50 @@ def rows_first(kernel: Kernel) -> Kernel:
     return kernel
 
 
-def products_apart(kernel: Kernel, stored: set[Node]) -> list[Kernel]:
-    """A kernel, cut where a product is computed that becomes tiles by itself, and not beside what was joined to it."""
-    whole, stages = rows_first(kernel), kernel.stages
-    if len(stages) < 2 or any(a.term is None for a in kernel.anchors) or _is_tiled(whole, stored):
+def apart(kernel: Kernel, stored: set[Node]) -> list[Kernel]:
+    """A kernel, cut where a CPU adds into arrays row by row, since for threads those would be places to meet at.
+
+    Products that become tiles are by themselves; sums of columns go with others of the same loops. What one of the
+    kernels makes and a later one reads is `stored` from now on.
+    """
+    whole = rows_first(kernel)
+    if len(kernel.anchors) < 2 or any(a.term is None for a in kernel.anchors) or _kind(whole, stored) == "tiles":
         return [whole]
-    groups: list[tuple[tuple[int, ...], list[Stage]]] = [(kernel.outer, [])]  # outer loops, and what is inside
-    for stage in stages:
-        alone = Kernel("loops", (), [Stage(stage.loops, stage.anchors)], dict(kernel.extents))
-        if len(stage.anchors) == 1 and stage.anchors[0].reduces and _is_tiled(rows_first(alone), stored):
-            groups += [((), alone.stages), (kernel.outer, [])]
-        else:
-            groups[-1][1].append(stage)
-    groups, made = [group for group in groups if group[1]], set[Node]()
-    for _, group in groups:  # what one makes and a later one reads has to be an array
-        if not {t.node for s in group for a in s.anchors for t in a.loads} & made <= stored:
-            return [whole]
-        made |= {a.node for s in group for a in s.anchors}
-    if len(groups) == 1:
+    ways = {a: _way(a, kernel, stored) for a in kernel.anchors}
+    if "tiles" not in {way[0] for way in ways.values()} and _kind(whole, stored) != "scatter":
         return [whole]
-    return [rows_first(Kernel("loops", outer, group, dict(kernel.extents))) for outer, group in groups]
+    groups: list[tuple[Any, list[Stage]]] = []
+    home: dict[Node, int] = {}
+    for stage in kernel.stages:
+        for anchor in stage.anchors:
+            way, before = ways[anchor], [home[t.node] for t in anchor.loads if t.node in home]
+            first = max([at + (groups[at][0] != way) for at in before], default=0)
+            at = next((g for g in range(first, len(groups)) if groups[g][0] == way), len(groups))
+            if at == len(groups):
+                groups.append((way, []))
+            home[anchor.node] = at
+            stored |= {t.node for t in anchor.loads if home.get(t.node, at) != at}
+            mine = groups[at][1]
+            if not mine or mine[-1].loops != stage.loops:
+                mine.append(Stage(stage.loops, []))
+            mine[-1].anchors.append(anchor)
+    outer = {"rows": kernel.outer}
+    made = [Kernel("loops", outer.get(way[0], ()), stages, dict(kernel.extents)) for way, stages in groups]
+    return [rows_first(each) for each in made]
 
 
-def _is_tiled(kernel: Kernel, stored: set[Node]) -> bool:
-    nest = choose_span(collapse(Builder(kernel, stored).build()))
-    return launches(nest)[0].kind == "tiles"
+def _way(anchor: Anchor, kernel: Kernel, stored: set[Node]) -> tuple[Any, ...]:
+    """With which others an anchor may be in one kernel: those of the same way."""
+    if not anchor.reduces or anchor.kept is None:
+        return ("rows",)
+    alone = rows_first(Kernel("loops", (), [Stage(anchor.axes, [anchor])], dict(kernel.extents)))
+    if _kind(alone, stored) == "tiles":
+        return "tiles", anchor
+    return ("columns", anchor.axes, anchor.kept) if anchor.by_rows < 0 else ("rows",)
+
+
+def _kind(kernel: Kernel, stored: set[Node]) -> str:
+    return launches(choose_span(collapse(Builder(kernel, stored).build())))[0].kind
 
 
 def launches(nest: Nest) -> list[Launch]:

@@ -31,9 +31,10 @@ from jt_edu.codegen.loop_ir import (
     everything,
 )  # fmt: skip
 from jt_edu.codegen.lowering import Builder
+from jt_edu.cuda.emit_blocks import HIGH, BlockPrinter
+from jt_edu.cuda.emit_tiles import grouped
 from jt_edu.cuda.gather import gathered, in_the_graph
-from jt_edu.cuda.emit_tiles import TilePrinter, grouped
-from jt_edu.cuda.schedule import LANES, Launch, Touch, is_atomic, apart, launches, touches
+from jt_edu.cuda.schedule import LANES, Launch, Touch, apart, is_atomic, launches, touches
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.index_expr import Index
@@ -44,6 +45,11 @@ HEADER = "from jt_edu import cuda"
 THREADS = 256  # of a block
 PARTS = 1024  # of a long sum at most; numbers of each at least
 TOGETHER = {id(reducer): f"block_{name}" for name, reducer in REDUCERS.items()}  # see cooperation.py
+SPANS = {  # which iterations of a shared loop a thread does
+    "rows": "thread, {}, threads",
+    "parts": "cuda.grid(1), {}, cuda.gridsize(1)",
+    "columns": f"cuda.blockIdx.y * {HIGH} + y, {{}}, cuda.gridDim.y * {HIGH}",
+}
 ROW = "thread, threads = cuda.threadIdx.x, cuda.blockDim.x"
 WORDS = {"range", "max", "min", "kernel"}  # of Python, and of this file
 
@@ -58,7 +64,7 @@ def cuda_loops(kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
     return nest, text
 
 
-class CudaPrinter(TilePrinter):
+class CudaPrinter(BlockPrinter):
     """Prints nests as kernels and the function that launches them."""
 
     def __init__(self, nests: list[Nest]) -> None:
@@ -69,6 +75,7 @@ class CudaPrinter(TilePrinter):
         self.views: dict[tuple[Node, tuple[int, ...]], str] = {}  # of such memory
         self.apart: dict[Update, str] = {}  # sums of which threads have parts -> an array of those of blocks, or ""
         self.parts: list[str] = []  # all such arrays
+        self.cells = {}
         self.helpers: set[str] = set()
 
     def print(self) -> Text:
@@ -112,8 +119,12 @@ class CudaPrinter(TilePrinter):
                 self._write(1, "if cuda.grid(1) == 0:")
                 self._block(launch.block, 2)
                 return "1, 32"
-            case "each" | "scatter":
+            case "each" | "scatter" | "ends":
                 return self._a_thread_for_each(launch)
+            case "columns":
+                return self._columns(launch)
+            case "turned":
+                return self._turned(launch)
         return self._a_block_for_each(launch)
 
     def _a_thread_for_each(self, launch: Launch) -> str:
@@ -147,7 +158,8 @@ class CudaPrinter(TilePrinter):
         return f"max(1, {count}), {threads}"
 
     def _block(self, block: Block, depth: int) -> None:
-        if not any(self._shares(i) for i in block.items if isinstance(i, Loop)):
+        shared = self.launch.kind in ("rows", "parts", "whole")
+        if not shared or not any(self._shares(i) for i in block.items if isinstance(i, Loop)):
             super()._block(block, depth)
             return
         before: list[Touch] = []  # since the last barrier
@@ -191,13 +203,12 @@ class CudaPrinter(TilePrinter):
             return
         sums = [i for i in everything(loop.body) if isinstance(i, Update) and i.dtype.compute in LANES]
         mine = [i for i in sums if i.access in self.names]
-        if self.launch.kind == "whole":
+        if self.launch.kind in ("whole", "ends"):
             self._sum_parts(mine, depth)
             return
         for update in mine:
-            self.apart[update] = self._part(update, last) if self.launch.kind == "parts" else ""
-        span = "cuda.grid(1), {}, cuda.gridsize(1)" if self.launch.kind == "parts" else "thread, {}, threads"
-        self._write(depth, f"for {name} in range({span.format(last)}):")
+            self.apart[update] = self._part(update, last) if self.launch.kind in ("parts", "columns") else ""
+        self._write(depth, f"for {name} in range({SPANS[self.launch.kind].format(last)}):")
         self._block(loop.body, depth + 1)
 
     def _part(self, update: Update, last: str) -> str:
@@ -205,15 +216,17 @@ class CudaPrinter(TilePrinter):
         name = self._new("part")
         self.parts.append(name)
         size = f"min({PARTS}, -(-{last} // {PARTS}))"
+        if self.launch.kind == "columns":
+            size = f"({self._parts(self.launch)}, {self._count(self.launch.axes)})"
         self.rooms.append(f'    {name} = cuda.device_array({size}, "{update.dtype.kernel}")')
         return name
 
     def _sum_parts(self, sums: list[Update], depth: int) -> None:
         """In the place of a loop of which blocks have done a part each."""
-        first = self.apart[sums[0]]
-        self._write(depth, f"for part in range(thread, {first}.size, threads):")
+        first, own = self.apart[sums[0]], f", {self.number}" if self.launch.kind == "ends" else ""
+        self._write(depth, f"for part in range({f'{first}.shape[0]' if own else f'thread, {first}.size, threads'}):")
         for update in sums:
-            name, cell = self.names[update.access], f"{self.apart[update]}[part]"
+            name, cell = self.names[update.access], f"{self.apart[update]}[part{own}]"
             self._write(depth + 1, f"{name} = {update.reducer.step.format(name, cell)}", update.node)
 
     def _update(self, update: Update, depth: int) -> None:

@@ -18,7 +18,7 @@ from jt_edu.codegen.emit_python import Text
 from jt_edu.codegen.lowering import counters_under
 from jt_edu.fusion.loop_fusion import Anchor, Kernel, Stage
 from jt_edu.ir.conv_pattern import Line, as_line
-from jt_edu.ir.expression import Expression, condition
+from jt_edu.ir.expression import Expression
 from jt_edu.ir.index_expr import Index, as_index, binary, both, counter, counters, size
 from jt_edu.ir.meta_ops import Reindex, ReindexReduce, guards_of, reindex_reduce
 from jt_edu.ir.node import Node, Shape

@@ -2,8 +2,11 @@
 
     each      a thread for each element         for i: for j: out[i, j] = ...           all loops that nothing is
                                                                               summed over
+    turned    a block for each tile             for i: for j: out[i, j] = a[j, i]       which it reads as it lies there
     rows      a block for each row              for i: for j: s = s + a[i, j]        its threads share the inner loops,
                                                        out[i] = s                    and put their sums together
+    columns   a block for 32 columns            for j: s = s + a[i, j]               and for a part of the rows
+    ends      and a thread for each of them
     parts     a block for each part             for i: s = s + a[i]                  of one long sum
     whole     and one for the sums of those
     tiles     a block for each tile             for i: for j: for k: s = s + x[i, k] * y[k, j]        contraction.py
@@ -59,6 +62,7 @@ class Launch:
         axes: the loops that threads (rows: blocks) have one iteration of each.
         shared: those that the threads of a block share.
         product: of "tiles".
+        turned: the axis along which all is written, and the one along which something is read.
     """
 
     kind: str
@@ -66,6 +70,7 @@ class Launch:
     axes: tuple[int, ...] = ()
     shared: set[int] = field(default_factory=set)
     product: Contraction | None = None
+    turned: tuple[int, int] | tuple[()] = ()
 
 
 def rows_first(kernel: Kernel) -> Kernel:
@@ -139,13 +144,21 @@ def launches(nest: Nest) -> list[Launch]:
         return [Launch("tiles", nest.top, axes, product=product)]
     alone = nest.span is None
     inner = _shared_by_threads(row, axes, nest)
+    along = bool(inner and axes) and _steps(row, axes[-1]) and not any(_steps(row, axis) for axis in inner)
+    end = _one_sum(row)
+    if along and end and not _stores(Block(row.items[:end])):
+        return [Launch("columns", _until(nest.top, row, end), axes, inner), Launch("ends", nest.top, axes, inner)]
+    if along and math.prod(nest.extents[a] for a in axes) >= MANY:
+        inner = set()
     scatters = any(isinstance(i, Update) and i.access.role != "register" for i in everything(nest.top))
     if alone and scatters and (found := _scattered(nest)):
         return found
-    if inner and alone and (end := _long_sum(row, inner, nest)):
+    if inner and alone and end and max(nest.extents[a] for a in inner) >= LONG:
         return [Launch("parts", Block(row.items[:end]), shared=inner), Launch("whole", row, shared=inner)]
     if inner and (axes or alone):
         return [Launch("rows", nest.top, axes, inner)]
+    if nest.span in axes and (sides := _turned(row, axes, nest)):
+        return [Launch("turned", nest.top, axes, turned=sides)]
     if nest.span is not None:
         return [Launch("each", nest.top, axes if nest.span in axes else (nest.span,))]
     return [Launch("once", nest.top)]
@@ -174,10 +187,7 @@ def _shared_by_threads(row: Block, axes: Sequence[int], nest: Nest) -> set[int]:
     if not loops or (axes and max(_length(loop, nest) for loop in loops) < SHARED):
         return set()
     mine = _starts(row.items)
-    found = next((way for way in _ways(loops, mine, nest) if all(_shares_one(loop, way) for loop in loops)), set())
-    along = axes and _steps(row, axes[-1]) and not any(_steps(row, axis) for axis in found)
-    wide = math.prod(nest.extents[a] for a in axes) >= MANY
-    return set() if along and wide else found
+    return next((way for way in _ways(loops, mine, nest) if all(_shares_one(loop, way) for loop in loops)), set())
 
 
 def _ways(loops: Sequence[Loop], mine: set[Access], nest: Nest) -> Iterator[set[int]]:
@@ -204,13 +214,46 @@ def _steps(block: Block, axis: int) -> bool:
     return any(a.role == "in" and a.where and a.where[-1] == counter(axis) for a in accesses(block))
 
 
-def _long_sum(row: Block, shared: set[int], nest: Nest) -> int:
-    """How many items of a kernel are there up to its one loop, if that is a long one; else 0."""
+def _one_sum(row: Block) -> int:
+    """How many items of a row there are up to its one loop, if something is summed there; else 0."""
     loops = [(k, i) for k, i in enumerate(row.items, 1) if isinstance(i, Loop)]
     if len(loops) != 1 or not any(isinstance(i, Update) for i in everything(loops[0][1].body)):
         return 0
-    ((end, loop),) = loops
-    return end if loop.axis in shared and nest.extents[loop.axis] >= LONG else 0
+    return loops[0][0]
+
+
+def _stores(block: Block) -> bool:
+    """Whether something is written to arrays there."""
+    return any(isinstance(i, Store) and i.access.role != "register" for i in everything(block))
+
+
+def _until(block: Block, row: Block, end: int) -> Block:
+    """The same loops, in whose row only the first items are."""
+    if block is row:
+        return Block(row.items[:end])
+    return Block([Loop(i.axis, _until(i.body, row, end)) if isinstance(i, Loop) else i for i in block.items])
+
+
+# ------------------------------------------------------------------------------------------------------------ turned
+
+
+def _turned(row: Block, axes: Sequence[int], nest: Nest) -> tuple[int, int] | tuple[()]:
+    """The axis along which all is written, and another one, along which something is read; empty, if there is none."""
+    along = {i.access.where[-1] if i.access.where else None for i in row.items if isinstance(i, Store)}
+    wide = [axis for axis in axes if nest.extents[axis] >= SHARED]
+    inner = next((axis for axis in wide if along == {counter(axis)}), None)
+    other = next((axis for axis in wide if axis != inner and any(turns(i, axis) for i in row.items)), None)
+    if inner is None or other is None or any(isinstance(i, (Loop, Update)) for i in row.items):
+        return ()
+    return inner, other
+
+
+def turns(item: Item, axis: int) -> bool:
+    """Whether an item reads an array along an axis, at a place that is known before all else."""
+    access = item.access if isinstance(item, Value) and item.kind == "load" and item.guard is None else None
+    if access is None or not access.where or access.where[-1] != counter(axis):
+        return False
+    return all(w.op in ("counter", "int") for w in access.where)
 
 
 # ---------------------------------------------------------------------------------------------------------- scatter

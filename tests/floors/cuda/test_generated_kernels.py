@@ -32,10 +32,16 @@ def gradient(of, *inputs):
     return jt.grad((of(*inputs) ** 2).sum(), [inputs[-1]])[0]
 
 
+def of_images(weights=None, **named):
+    weights = WEIGHTS if weights is None else weights
+    return gradient(lambda w, x: jt.nn.conv2d(x, w, **named), weights, IMAGES)
+
+
 A, B, LONG, ROWS = numbers(5, 7), numbers(7, seed=1), numbers(300), numbers(3, 70)
 LEFT, RIGHT, BIAS, BATCHED = numbers(17, 23), numbers(23, 19), numbers(19), numbers(3, 23, 18)
 WIDE, TALL = numbers(9, 66), numbers(70, 9)
 IMAGES, WEIGHTS, GROUPS = numbers(2, 4, 9, 8), numbers(6, 4, 3, 3), numbers(6, 2, 3, 3)
+COLUMNS, SQUARE, THREE, HALVES = numbers(70, 50), numbers(40, 40), numbers(40, 3, 35), IMAGES.cast("float16")
 PLACES, TURNED = jt.array([2, 0, 2, 4]), LEFT.transpose(1, 0)
 BITS = jt.array(np.arange(300) % 3 == 1)
 COMPLEX = jt.array((np.arange(40) * (1 + 2j)).astype("complex64"))
@@ -52,6 +58,12 @@ GRAPHS = {
     "sums of short rows": (lambda: A.sum(1), ["each"]),
     "sums of long rows": (lambda: ROWS.sum(1), ["rows"]),
     "sums of columns": (lambda: A.sum(0), ["each"]),
+    "sums of long columns": (lambda: COLUMNS.sum(0), ["columns", "ends"]),
+    "what becomes of those": (lambda: jt.exp(COLUMNS.max(0) + COLUMNS[0]), ["columns", "ends"]),
+    "turned over": (lambda: COLUMNS.transpose(1, 0) * 2, ["turned"]),
+    "turned over, and not": (lambda: SQUARE.transpose(1, 0) + SQUARE, ["turned"]),
+    "turned over, of three": (lambda: (THREE > 0).transpose(2, 1, 0), ["turned"]),
+    "halves turned over": (lambda: COLUMNS.cast("float16").transpose(1, 0) * 2, ["turned"]),
     "columns without their means": (lambda: A - A.mean(0, keepdims=True), ["each"]),
     "largest of each row": (lambda: ROWS.max(1), ["rows"]),
     "products of each row": (lambda: ROWS.prod(1), ["rows"]),
@@ -75,7 +87,15 @@ GRAPHS = {
     "convolution": (lambda: jt.nn.conv2d(IMAGES, WEIGHTS, numbers(6), stride=2, padding=1), ["tiles"]),
     "convolution in groups": (lambda: jt.nn.conv2d(IMAGES, GROUPS, groups=2), ["tiles"]),
     "gradient of weights": (lambda: gradient(jt.nn.conv2d, IMAGES, WEIGHTS), ["tiles", "tiles"]),
-    "gradient of images": (lambda: gradient(lambda w, x: jt.nn.conv2d(x, w), WEIGHTS, IMAGES), SCATTERED[:2]),
+    "gradient of images": (lambda: of_images(), ["tiles", "tiles"]),
+    "gradient of images, of every other place": (lambda: of_images(stride=2, padding=1), ["tiles", "tiles"]),
+    "gradient of images, of places further apart": (lambda: of_images(dilation=2, padding=2), ["tiles", "tiles"]),
+    "gradient of images, in groups": (lambda: of_images(GROUPS, groups=2), ["tiles"]),
+    "gradient of pooling": (lambda: gradient(lambda x: jt.nn.max_pool2d(x, 3, 2, 1), IMAGES), ["each"] * 4),
+    "gradient of a part": (lambda: gradient(lambda x: x[1:4, ::-2], A), ["each"]),
+    "gradient of one number": (lambda: gradient(lambda x: x[2, 3], A), ["each"]),
+    "gradient of halves that overlap": (lambda: gradient(lambda x: jt.nn.avg_pool2d(x, 3, 1), HALVES), ["each"] * 3),
+    "gradient of a diagonal": (lambda: gradient(lambda x: jt.diagonal(x), A), SCATTERED),
     "pooling": (lambda: jt.nn.max_pool2d(IMAGES, 2), ["each"]),
     "rows by number": (lambda: A[PLACES], ["each"]),
     "gradient of rows by number": (lambda: gradient(lambda x: x[PLACES], A), SCATTERED),
@@ -163,6 +183,24 @@ def test_a_race_in_such_a_kernel_is_told(name, part, instead, arguments):
 
     with pytest.raises(KernelError, match="race"):
         space["kernel"](0, 1, *given, np.empty(arguments[-1], np.float32))
+
+
+@pytest.mark.parametrize("batch", [5, 40])
+def test_the_gradients_of_layers_are_sums_of_threads_that_never_meet(batch):
+    """A CPU fuses the gradients of two layers into loops over rows, and adds into the weights' row by row."""
+    net, x = jt.nn.Sequential(jt.nn.Linear(20, 36), jt.nn.Softmax(-1), jt.nn.Linear(36, 16)), numbers(batch, 20)
+
+    def gradients():
+        found = jt.grad((net(x) ** 2).sum(), [*net.parameters(), x])
+        return [v.numpy() for v in found[::-1]][::-1]
+
+    expected = gradients()
+    with jt.flag_scope(backend="cudasim"), jt.trace() as trace:
+        found = gradients()
+
+    assert not [k.name for k in trace.kernels if "atomic" in k.source]
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
 
 
 def test_an_mlp_trains_as_on_a_cpu():

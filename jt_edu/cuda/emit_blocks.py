@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jt_edu.codegen.emit_python import typed
 from jt_edu.codegen.loop_ir import Access, Update, Value, everything
 from jt_edu.cuda.emit_tiles import TilePrinter, grouped
 from jt_edu.cuda.schedule import turns
@@ -43,12 +44,12 @@ class BlockPrinter(TilePrinter):
         self._block(launch.block, 1)
         for update, part in self.apart.items():
             name, room = self.names[update.access], self._new("room")
-            self._write(1, f'{room} = cuda.shared.array(({HIGH}, {WIDE}), "{update.dtype.compute}")', update.node)
+            self._write(1, f'{room} = cuda.shared.array(({HIGH}, {WIDE}), "{stored_as(update)}")', update.node)
             self._write(1, f"{room}[y, x] = {name}", update.node)
             self._write(1, "cuda.syncthreads()")
             self._write(1, f"if y == 0 and cuda.blockIdx.x * {WIDE} + x < {count}:")
             self._write(2, f"for k in range(1, {HIGH}):")
-            self._write(3, f"{name} = {update.reducer.step.format(name, f'{room}[k, x]')}", update.node)
+            self._write(3, f"{name} = {joined(update, name, f'{room}[k, x]')}", update.node)
             self._write(2, f"{part}[cuda.blockIdx.y, {self.number}] = {name}", update.node)
         return f"(-(-{grouped(count)} // {WIDE}), {self._parts(launch)}), ({WIDE}, {HIGH})"
 
@@ -95,3 +96,13 @@ class BlockPrinter(TilePrinter):
 
     def _cell(self, access: Access) -> str:
         return self.cells.get(access) or super()._cell(access)
+
+
+def joined(update: Update, first: str, second: str) -> str:
+    """What a sum is made of two parts of it."""
+    return typed(update.reducer.bodies.get(update.dtype.kind, update.reducer.step).format(first, second), update.dtype)
+
+
+def stored_as(update: Update) -> str:
+    """The dtype of an array for parts of a sum."""
+    return update.dtype.kernel.rstrip("_")

@@ -31,10 +31,10 @@ from jt_edu.codegen.loop_ir import (
     everything,
 )  # fmt: skip
 from jt_edu.codegen.lowering import Builder
-from jt_edu.cuda.emit_blocks import HIGH, BlockPrinter
+from jt_edu.cuda.emit_blocks import HIGH, BlockPrinter, joined, stored_as
 from jt_edu.cuda.emit_tiles import grouped
 from jt_edu.cuda.gather import gathered, in_the_graph
-from jt_edu.cuda.schedule import LANES, Launch, Touch, apart, is_atomic, launches, touches
+from jt_edu.cuda.schedule import Launch, Touch, apart, is_atomic, launches, touches
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.index_expr import Index
@@ -44,7 +44,8 @@ from jt_edu.ir.node import Node
 HEADER = "from jt_edu import cuda"
 THREADS = 256  # of a block
 PARTS = 1024  # of a long sum at most; numbers of each at least
-TOGETHER = {id(reducer): f"block_{name}" for name, reducer in REDUCERS.items()}  # see cooperation.py
+TOGETHER = {id(reducer): name for name, reducer in REDUCERS.items()}  # see cooperation.py
+LANES = ("int32", "int64", "float32", "float64")  # what lanes can hand to each other
 SPANS = {  # which iterations of a shared loop a thread does
     "rows": "thread, {}, threads",
     "parts": "cuda.grid(1), {}, cuda.gridsize(1)",
@@ -187,9 +188,13 @@ class CudaPrinter(BlockPrinter):
 
     def _put_together(self, update: Update, depth: int) -> None:
         """All threads of the block get what theirs make together."""
-        name, room, helper = self.names[update.access], self._new("room"), TOGETHER[id(update.reducer)]
+        name, room, lanes = self.names[update.access], self._new("room"), update.dtype.compute in LANES
+        word = TOGETHER[id(update.reducer)]
+        if update.dtype.kind == "b":
+            word = update.reducer.bodies["b"].split()[1]  # or, and
+        helper, size = (f"block_{word}", 32) if lanes else (f"halves_{word}", THREADS)
         self.helpers.add(helper)
-        self._write(depth, f'{room} = cuda.shared.array(32, "{update.dtype.compute}")', update.node)
+        self._write(depth, f'{room} = cuda.shared.array({size}, "{stored_as(update)}")', update.node)
         self._write(depth, f"{name} = {helper}({name}, {room})", update.node)
 
     def _loop(self, loop: Loop, depth: int) -> None:
@@ -201,8 +206,7 @@ class CudaPrinter(BlockPrinter):
             self._write(depth, f"for {name} in range({last}):")
             self._block(loop.body, depth + 1)
             return
-        sums = [i for i in everything(loop.body) if isinstance(i, Update) and i.dtype.compute in LANES]
-        mine = [i for i in sums if i.access in self.names]
+        mine = [i for i in everything(loop.body) if isinstance(i, Update) and i.access in self.names]
         if self.launch.kind in ("whole", "ends"):
             self._sum_parts(mine, depth)
             return
@@ -218,7 +222,7 @@ class CudaPrinter(BlockPrinter):
         size = f"min({PARTS}, -(-{last} // {PARTS}))"
         if self.launch.kind == "columns":
             size = f"({self._parts(self.launch)}, {self._count(self.launch.axes)})"
-        self.rooms.append(f'    {name} = cuda.device_array({size}, "{update.dtype.kernel}")')
+        self.rooms.append(f'    {name} = cuda.device_array({size}, "{stored_as(update)}")')
         return name
 
     def _sum_parts(self, sums: list[Update], depth: int) -> None:
@@ -227,7 +231,7 @@ class CudaPrinter(BlockPrinter):
         self._write(depth, f"for part in range({f'{first}.shape[0]' if own else f'thread, {first}.size, threads'}):")
         for update in sums:
             name, cell = self.names[update.access], f"{self.apart[update]}[part{own}]"
-            self._write(depth + 1, f"{name} = {update.reducer.step.format(name, cell)}", update.node)
+            self._write(depth + 1, f"{name} = {joined(update, name, cell)}", update.node)
 
     def _update(self, update: Update, depth: int) -> None:
         if self.launch.kind != "scatter" or update.access.role == "register" or not is_atomic(update):

@@ -48,8 +48,7 @@ from jt_edu.ir.node import Node
 SHARED = 32  # iterations of an inner loop, from which on a block of threads shares it
 MANY = 4096  # elements, from which on a thread for each keeps a GPU busy
 LONG = 1 << 15  # numbers of one sum, from which on several blocks share it
-JOINED = [REDUCERS[name] for name in ("add", "multiply", "maximum", "minimum")]  # partial results can be put together
-LANES = ("int32", "int64", "float32", "float64")  # what lanes can hand to each other
+JOINED = [REDUCERS[name] for name in ("add", "multiply", "maximum", "minimum")]  # in any order
 
 
 @dataclass
@@ -284,7 +283,7 @@ def _in_any_order(loop: Loop, axes: Sequence[int], mine: set[Access] | None = No
     for item in everything(Block([loop])):
         if isinstance(item, (Store, Update)) and item.access not in own:
             apart = item.access.role != "register" and all(counter(axis) in item.access.where for axis in axes)
-            summed = isinstance(item, Update) and item.reducer in JOINED and item.dtype.compute in LANES
+            summed = isinstance(item, Update) and is_joined(item)
             met = atomic and isinstance(item, Update) and is_atomic(item) and item.access.role != "register"
             if not (apart or met or (summed and item.access in (mine or ()))):
                 return False
@@ -298,6 +297,11 @@ def _starts(items: Iterator[Item] | Sequence[Item]) -> set[Access]:
 
 def _loops(block: Block) -> Iterator[Loop]:
     return (i for i in everything(block) if isinstance(i, Loop))
+
+
+def is_joined(update: Update) -> bool:
+    """Whether partial results can be put together."""
+    return update.reducer in JOINED and (update.dtype.kind != "b" or "b" in update.reducer.bodies)
 
 
 def is_atomic(update: Update) -> bool:

@@ -17,6 +17,7 @@ launches; the interpreter runs this text as it is, and so does a GPU.
 
 from __future__ import annotations
 
+from jt_edu.base.dtypes import int64
 from jt_edu.codegen.emit_python import NAMES, Argument, Source, Text
 from jt_edu.codegen.loop_ir import (
     Access,
@@ -34,7 +35,7 @@ from jt_edu.codegen.lowering import Builder
 from jt_edu.cuda.emit_blocks import HIGH, BlockPrinter, joined, stored_as
 from jt_edu.cuda.emit_tiles import grouped
 from jt_edu.cuda.gather import gathered, in_the_graph
-from jt_edu.cuda.schedule import Launch, Touch, apart, is_atomic, launches, touches
+from jt_edu.cuda.schedule import Launch, Touch, apart, is_atomic, is_last, launches, touches
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.index_expr import Index
@@ -46,6 +47,7 @@ THREADS = 256  # of a block
 PARTS = 1024  # of a long sum at most; numbers of each at least
 TOGETHER = {id(reducer): name for name, reducer in REDUCERS.items()}  # see cooperation.py
 LANES = ("int32", "int64", "float32", "float64")  # what lanes can hand to each other
+MEET = ("scatter", "winners")  # where threads may go to one place
 SPANS = {  # which iterations of a shared loop a thread does
     "rows": "thread, {}, threads",
     "parts": "cuda.grid(1), {}, cuda.gridsize(1)",
@@ -120,7 +122,7 @@ class CudaPrinter(BlockPrinter):
                 self._write(1, "if cuda.grid(1) == 0:")
                 self._block(launch.block, 2)
                 return "1, 32"
-            case "each" | "scatter" | "ends":
+            case "each" | "scatter" | "winners" | "ends":
                 return self._a_thread_for_each(launch)
             case "columns":
                 return self._columns(launch)
@@ -161,7 +163,11 @@ class CudaPrinter(BlockPrinter):
     def _block(self, block: Block, depth: int) -> None:
         shared = self.launch.kind in ("rows", "parts", "whole")
         if not shared or not any(self._shares(i) for i in block.items if isinstance(i, Loop)):
-            super()._block(block, depth)
+            for item in block.items:
+                super()._block(Block([item]), depth)
+                start = item.value.register if isinstance(item, Store) and item.value.kind == "start" else None
+                if start is not None and is_last(start) and item.access.role != "register" and self.launch.kind in MEET:
+                    self._write(depth, f"{self._winner(start, item.access)} = -1", item.node)
             return
         before: list[Touch] = []  # since the last barrier
         for item in block.items:
@@ -234,15 +240,27 @@ class CudaPrinter(BlockPrinter):
             self._write(depth + 1, f"{name} = {joined(update, name, cell)}", update.node)
 
     def _update(self, update: Update, depth: int) -> None:
-        if self.launch.kind != "scatter" or update.access.role == "register" or not is_atomic(update):
+        word, last = is_atomic(update), is_last(update)
+        if self.launch.kind not in MEET or update.access.role == "register" or not (word or last):
             super()._update(update, depth)
             return
-        array, _, where = self._cell(update.access)[:-1].partition("[")
         if update.guard is not None:
             self._write(depth, f"if {self._use(update.guard)}:", update.node)
             depth += 1
+        cell, value = self._cell(update.access), self._use(update.value)
+        if last and self.launch.kind == "scatter":
+            self._write(depth, f"if {self._winner(update, update.access)} == {self.number}:", update.node)
+            self._write(depth + 1, f"{cell} = {joined(update, cell, value)}", update.node)
+            return
+        if last:
+            cell, value, word = self._winner(update, update.access), self.number, "max"
+        array, _, where = cell[:-1].partition("[")
         place = f"({where})" if "," in where else where
-        self._write(depth, f"cuda.atomic.add({array}, {place}, {self._use(update.value)})", update.node)
+        self._write(depth, f"cuda.atomic.{word}({array}, {place}, {value})", update.node)
+
+    def _winner(self, update: Update, access: Access) -> str:
+        """The number of the thread that may write an element: the last one that goes there."""
+        return self._scratch(Access("scratch", update.node.inputs[0], access.where, access.shape, int64))
 
     # ------------------------------------------------------------------------------------------------- expressions
 
@@ -251,7 +269,7 @@ class CudaPrinter(BlockPrinter):
 
     def _scratch(self, access: Access) -> str:
         """A cell of a room for sums, of which each thread or block has its own unless launches share it."""
-        own = self.launch.kind != "scatter"
+        own = self.launch.kind not in MEET
         key = access.node, access.shape
         if key not in self.views:
             self._room(access, own)

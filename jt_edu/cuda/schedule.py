@@ -11,6 +11,7 @@
     whole     and one for the sums of those
     tiles     a block for each tile             for i: for j: for k: s = s + x[i, k] * y[k, j]        contraction.py
     scatter   a thread for each element         for i: out[where[i]] += a[i]         changes at one place take turns
+    winners   and before, who may write         for i: out[where[i]] = a[i]          the last one of a place
     once      one thread                        whatever is left
 
 A nest becomes one launch, or several where one has to end before the next one begins. Nothing here knows how Python is
@@ -267,8 +268,11 @@ def _scattered(nest: Nest) -> list[Launch]:
             axes, _ = _chain(Block([item]), None)
             while axes and not _in_any_order(item, axes, atomic=True):
                 axes = axes[:-1]
-            found.append(Launch("scatter", Block([*before, item]), axes))
-    whole = len(found) + len(before) == len(nest.top.items)
+            lasts = any(isinstance(i, Update) and is_last(i) for i in everything(item.body))
+            if lasts and {loop.axis for loop in (item, *_loops(item.body))} != {*axes}:
+                return []  # whose number it is would not tell who is last
+            found += [Launch(kind, Block([*before, item]), axes) for kind in ["winners"] * lasts + ["scatter"]]
+    whole = all(isinstance(item, (Loop, Value)) for item in nest.top.items)
     return found if whole and all(launch.axes for launch in found) else []
 
 
@@ -284,7 +288,8 @@ def _in_any_order(loop: Loop, axes: Sequence[int], mine: set[Access] | None = No
         if isinstance(item, (Store, Update)) and item.access not in own:
             apart = item.access.role != "register" and all(counter(axis) in item.access.where for axis in axes)
             summed = isinstance(item, Update) and is_joined(item)
-            met = atomic and isinstance(item, Update) and is_atomic(item) and item.access.role != "register"
+            met = atomic and isinstance(item, Update) and bool(is_atomic(item) or is_last(item))
+            met = met and item.access.role != "register"
             if not (apart or met or (summed and item.access in (mine or ()))):
                 return False
     return True
@@ -304,9 +309,17 @@ def is_joined(update: Update) -> bool:
     return update.reducer in JOINED and (update.dtype.kind != "b" or "b" in update.reducer.bodies)
 
 
-def is_atomic(update: Update) -> bool:
-    """Whether a GPU can do it at one place for many threads."""
-    return update.reducer is JOINED[0] and update.dtype.kind in "fiu" and update.dtype.size >= 4
+def is_atomic(update: Update) -> str:
+    """The word for what a GPU can do at one place for many threads; empty, if it cannot."""
+    if update.dtype.kind not in "fiu" or update.dtype.size < 4:
+        return ""
+    words = {id(JOINED[0]): "add"} | ({id(JOINED[2]): "max", id(JOINED[3]): "min"} if update.dtype.kind != "f" else {})
+    return words.get(id(update.reducer), "")
+
+
+def is_last(update: Update) -> bool:
+    """Whether of all that go to one place the last one stays."""
+    return update.reducer is REDUCERS["last"]
 
 
 # --------------------------------------------------------------------------------------------------------- barriers

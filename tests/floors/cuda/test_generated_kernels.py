@@ -32,6 +32,12 @@ def gradient(of, *inputs):
     return jt.grad((of(*inputs) ** 2).sum(), [inputs[-1]])[0]
 
 
+def put(x, places, y):
+    x = x + 0
+    x[places] = y
+    return x
+
+
 def of_images(weights=None, **named):
     weights = WEIGHTS if weights is None else weights
     return gradient(lambda w, x: jt.nn.conv2d(x, w, **named), weights, IMAGES)
@@ -45,7 +51,9 @@ COLUMNS, SQUARE, THREE, HALVES = numbers(70, 50), numbers(40, 40), numbers(40, 3
 PLACES, TURNED = jt.array([2, 0, 2, 4]), LEFT.transpose(1, 0)
 BITS = jt.array(np.arange(300) % 3 == 1)
 COMPLEX = jt.array((np.arange(40) * (1 + 2j)).astype("complex64"))
+COMPLEX_COLUMNS = jt.array((np.arange(120) * (1 + 2j)).astype("complex64").reshape(40, 3))
 SCATTERED = ["scatter0", "scatter1", "scatter2"]  # begin, add, round
+PUT = ["scatter0", "winners", "scatter2"]
 
 GRAPHS = {
     "one axis": (lambda: LONG * 2 + LONG, ["each"]),
@@ -70,10 +78,13 @@ GRAPHS = {
     "places of the largest": (lambda: ROWS.argmax(1)[0], ["rows"]),
     "softmax": (lambda: jt.nn.softmax(ROWS, 1), ["rows"]),
     "layer norm": (lambda: jt.nn.layer_norm(ROWS, 70), ["rows"]),
-    "whether any is true": (lambda: BITS.any(), ["once"]),
-    "a sum of complex numbers": (lambda: COMPLEX.sum(), ["once"]),
-    "a sum of bytes": (lambda: jt.array(np.arange(300) % 3).cast("int8").sum(dtype="int8"), ["once"]),
-    "the largest of unsigned numbers": (lambda: jt.array(np.arange(300) % 7).cast("uint32").max(), ["once"]),
+    "whether any is true": (lambda: BITS.any(), ["rows"]),
+    "whether all are, of each row": (lambda: (ROWS > -9).all(1), ["rows"]),
+    "a sum of complex numbers": (lambda: COMPLEX.sum(), ["rows"]),
+    "sums of complex columns": (lambda: COMPLEX_COLUMNS.sum(0), ["columns", "ends"]),
+    "a sum of bytes": (lambda: jt.array(np.arange(300) % 3).cast("int8").sum(dtype="int8"), ["rows"]),
+    "the largest of unsigned numbers": (lambda: jt.array(np.arange(300) % 7).cast("uint32").max(), ["rows"]),
+    "a number": (lambda: LONG.sum().sync() + 1, ["once"]),
     "halves": (lambda: (ROWS.cast("float16") * 2).sum(1), ["rows"]),
     "bfloat16": (lambda: (ROWS.cast("bfloat16") + 1).cast("float32"), ["each"]),
     "small product": (lambda: A @ A.transpose(1, 0), ["each"]),
@@ -99,6 +110,12 @@ GRAPHS = {
     "pooling": (lambda: jt.nn.max_pool2d(IMAGES, 2), ["each"]),
     "rows by number": (lambda: A[PLACES], ["each"]),
     "gradient of rows by number": (lambda: gradient(lambda x: x[PLACES], A), SCATTERED),
+    "rows put by number": (lambda: put(A, PLACES, B), PUT * 2),
+    "halves put by number": (lambda: put(A.cast("float16"), PLACES, 2.0), ["winners"] * 2),
+    "largest that go to a place": (
+        lambda: jt.zeros((5,), "int32").scatter_reduce(0, PLACES, jt.array([3, -1, 7, 5]).cast("int32"), "amax"),
+        SCATTERED[:2] * 2,
+    ),
     "nothing": (lambda: A[:0] + 1, ["each"]),
     "sums of nothing": (lambda: A[:, :0].sum(1), ["each"]),
 }  # fmt: skip

@@ -163,10 +163,10 @@ class CudaPrinter(BlockPrinter):
     def _block(self, block: Block, depth: int) -> None:
         shared = self.launch.kind in ("rows", "parts", "whole")
         if not shared or not any(self._shares(i) for i in block.items if isinstance(i, Loop)):
-            for item in block.items:
-                super()._block(Block([item]), depth)
+            super()._block(block, depth)
+            for item in block.items if self.launch.kind in MEET else ():
                 start = item.value.register if isinstance(item, Store) and item.value.kind == "start" else None
-                if start is not None and is_last(start) and item.access.role != "register" and self.launch.kind in MEET:
+                if isinstance(item, Store) and start is not None and is_last(start):
                     self._write(depth, f"{self._winner(start, item.access)} = -1", item.node)
             return
         before: list[Touch] = []  # since the last barrier

@@ -21,7 +21,7 @@ written.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ from jt_edu.codegen.loop_ir import (
 from jt_edu.codegen.lowering import Builder
 from jt_edu.cuda.contraction import Contraction, contraction
 from jt_edu.fusion.loop_fusion import Anchor, Kernel, Stage
-from jt_edu.ir.index_expr import Index, counter
+from jt_edu.ir.index_expr import Index, counter, counters_of
 from jt_edu.ir.meta_ops import REDUCERS
 from jt_edu.ir.node import Node
 
@@ -70,7 +70,7 @@ class Launch:
     axes: tuple[int, ...] = ()
     shared: set[int] = field(default_factory=set)
     product: Contraction | None = None
-    turned: tuple[int, int] | tuple[()] = ()
+    turned: tuple[int, ...] = ()
 
 
 def rows_first(kernel: Kernel) -> Kernel:
@@ -99,7 +99,7 @@ def apart(kernel: Kernel, stored: set[Node]) -> list[Kernel]:
     if len(kernel.anchors) < 2 or any(a.term is None for a in kernel.anchors) or _kind(whole, stored) == "tiles":
         return [whole]
     ways = {a: _way(a, kernel, stored) for a in kernel.anchors}
-    if "tiles" not in {way[0] for way in ways.values()} and _kind(whole, stored) != "scatter":
+    if "tiles" not in {way[0] for way in ways.values()} and _kind(whole, stored) not in ("scatter", "once"):
         return [whole]
     groups: list[tuple[Any, list[Stage]]] = []
     home: dict[Node, int] = {}
@@ -144,7 +144,7 @@ def launches(nest: Nest) -> list[Launch]:
         return [Launch("tiles", nest.top, axes, product=product)]
     alone = nest.span is None
     inner = _shared_by_threads(row, axes, nest)
-    along = bool(inner and axes) and _steps(row, axes[-1]) and not any(_steps(row, axis) for axis in inner)
+    along = bool(inner and axes) and _steps(row, axes[-1:], inner) and not _steps(row, inner, axes)
     end = _one_sum(row)
     if along and end and not _stores(Block(row.items[:end])):
         return [Launch("columns", _until(nest.top, row, end), axes, inner), Launch("ends", nest.top, axes, inner)]
@@ -209,9 +209,11 @@ def _length(loop: Loop, nest: Nest) -> int:
     return nest.extents[loop.axis] * max([1, *inner])
 
 
-def _steps(block: Block, axis: int) -> bool:
-    """Whether some array is read along an axis, from number to number."""
-    return any(a.role == "in" and a.where and a.where[-1] == counter(axis) for a in accesses(block))
+def _steps(block: Block, axes: Iterable[int], others: Iterable[int]) -> bool:
+    """Whether a matrix is read along one of the axes, from number to number; others of its axes are among `others`."""
+    ends = {counter(axis) for axis in axes}
+    reads = [a.where for a in accesses(block) if a.role == "in" and a.where]
+    return any(where[-1] in ends and not counters_of(*where[:-1]).isdisjoint(others) for where in reads)
 
 
 def _one_sum(row: Block) -> int:
@@ -237,7 +239,7 @@ def _until(block: Block, row: Block, end: int) -> Block:
 # ------------------------------------------------------------------------------------------------------------ turned
 
 
-def _turned(row: Block, axes: Sequence[int], nest: Nest) -> tuple[int, int] | tuple[()]:
+def _turned(row: Block, axes: Sequence[int], nest: Nest) -> tuple[int, ...]:
     """The axis along which all is written, and another one, along which something is read; empty, if there is none."""
     along = {i.access.where[-1] if i.access.where else None for i in row.items if isinstance(i, Store)}
     wide = [axis for axis in axes if nest.extents[axis] >= SHARED]

@@ -10,15 +10,27 @@ scanned   A block has a part of a row, a thread a number. A thread joins its num
           before finds out what each of them comes to.
 
 each      Work whose pieces do not depend on each other: a thread for each piece, which does what a CPU does.
+elements  A thread for each element of the output.
 
 Such a text is the `threads` of a Code, beside its text for a CPU, and gives the same answer.
 """
 
 from __future__ import annotations
 
-import re
 from textwrap import dedent, indent
 
+ELEMENTS = """
+@cuda.jit
+def each({given}, out):
+    e = cuda.grid(1)
+    if e < out.size:
+{lines}
+
+
+def kernel(lo, hi, {given}, out):
+    if out.size > 0:
+        each[-(-out.size // 256), 256]({seen})
+"""
 HEAD = "import math\n\nimport numpy as np\n\nfrom jt_edu import cuda\n\n\n"
 SORT = """
 @cuda.jit(device=True)
@@ -156,7 +168,7 @@ def kernel(lo, hi, {given}, out):
 """
 EACH = """
 @cuda.jit(device=True)
-{work}
+def piece(lo, hi, {work}
 
 @cuda.jit
 def each(count, {given}):
@@ -245,9 +257,24 @@ def each(text: str) -> str:
         >>> "def piece(lo, hi, x, out):" in each("def kernel(lo, hi, x, out): ...")
         True
     """
-    work = dedent(text).strip().replace("def kernel(", "def piece(") + "\n"
-    given = re.findall(r"def piece\(lo, hi, ([^)]*)\)", work)[0]
-    return HEAD + EACH.strip().format(work=work, given=given) + "\n"
+    imports, _, work = dedent(text).strip().partition("def kernel(lo, hi, ")
+    given = work.partition(")")[0]
+    return HEAD.rstrip() + "\n" + imports + EACH.strip().format(work=work + "\n", given=given) + "\n"
+
+
+def elements(lines: str, given: str, seen: str = "") -> str:
+    """A text in which a thread makes each element of the output.
+
+    Args:
+        lines: what it does, where `e` is the number of the element.
+        given: the inputs.
+        seen: how the kernel sees these and the output, if not as they are.
+
+    Example:
+        >>> "if e < out.size:" in elements("out[e] = x[e] + 1", "x")
+        True
+    """
+    return HEAD + ELEMENTS.strip().format(lines=_at(8, lines), given=given, seen=seen or f"{given}, out") + "\n"
 
 
 def _at(depth: int, lines: str) -> str:

@@ -47,6 +47,7 @@ A, B, LONG, ROWS = numbers(5, 7), numbers(7, seed=1), numbers(300), numbers(3, 7
 LEFT, RIGHT, BIAS, BATCHED = numbers(17, 23), numbers(23, 19), numbers(19), numbers(3, 23, 18)
 WIDE, TALL = numbers(9, 66), numbers(70, 9)
 IMAGES, WEIGHTS, GROUPS = numbers(2, 4, 9, 8), numbers(6, 4, 3, 3), numbers(6, 2, 3, 3)
+OTHER = numbers(70, 50, seed=2)
 COLUMNS, SQUARE, THREE, HALVES = numbers(70, 50), numbers(40, 40), numbers(40, 3, 35), IMAGES.cast("float16")
 PLACES, TURNED = jt.array([2, 0, 2, 4]), LEFT.transpose(1, 0)
 BITS = jt.array(np.arange(300) % 3 == 1)
@@ -67,6 +68,10 @@ GRAPHS = {
     "sums of long rows": (lambda: ROWS.sum(1), ["rows"]),
     "sums of columns": (lambda: A.sum(0), ["each"]),
     "sums of long columns": (lambda: COLUMNS.sum(0), ["columns", "ends"]),
+    "columns of what rows are made to": (lambda: jt.nn.softmax(COLUMNS, 1).sum(0), ["rows", "columns", "ends"]),
+    "columns without the means of rows": (
+        lambda: ((COLUMNS - COLUMNS.mean(1, keepdims=True)) * OTHER).sum(0), ["rows", "columns"],
+    ),
     "what becomes of those": (lambda: jt.exp(COLUMNS.max(0) + COLUMNS[0]), ["columns", "ends"]),
     "turned over": (lambda: COLUMNS.transpose(1, 0) * 2, ["turned"]),
     "turned over, and not": (lambda: SQUARE.transpose(1, 0) + SQUARE, ["turned"]),

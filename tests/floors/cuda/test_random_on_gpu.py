@@ -1,4 +1,4 @@
-"""Random numbers of a GPU: those of a CPU, since each is a function of its number; and a step of training stays there."""
+"""Random numbers of a GPU are those of a CPU, since each is a function of its number; a step with them stays there."""
 
 import numpy as np
 import pytest

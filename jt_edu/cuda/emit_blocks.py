@@ -65,7 +65,7 @@ class BlockPrinter(TilePrinter):
         rest = [axis for axis in launch.axes if axis not in launch.turned]
         i, j = (self.axes.setdefault(axis, f"i{len(self.axes)}") for axis in launch.turned)
         n, m = self._extent(inner), self._extent(other)
-        loads = [v for v in everything(launch.block) if isinstance(v, Value) and turns(v, other)]
+        loads = [v for v in everything(launch.block) if isinstance(v, Value) and turns(v, inner, other)]
         tiles = {value: self._new("tile") for value in loads}
         for value, tile in tiles.items():
             dtype = value.node.dtype.kernel.rstrip("_")

@@ -49,6 +49,7 @@ from jt_edu.ir.node import Node
 SHARED = 32  # iterations of an inner loop, from which on a block of threads shares it
 MANY = 4096  # elements, from which on a thread for each keeps a GPU busy
 LONG = 1 << 15  # numbers of one sum, from which on several blocks share it
+TILES = 32  # bytes of an element of all tiles together, 33 by 32 of which a block has room for
 JOINED = [REDUCERS[name] for name in ("add", "multiply", "maximum", "minimum")]  # in any order
 
 
@@ -244,18 +245,21 @@ def _turned(row: Block, axes: Sequence[int], nest: Nest) -> tuple[int, ...]:
     along = {i.access.where[-1] if i.access.where else None for i in row.items if isinstance(i, Store)}
     wide = [axis for axis in axes if nest.extents[axis] >= SHARED]
     inner = next((axis for axis in wide if along == {counter(axis)}), None)
-    other = next((axis for axis in wide if axis != inner and any(turns(i, axis) for i in row.items)), None)
-    if inner is None or other is None or any(isinstance(i, (Loop, Update)) for i in row.items):
+    if inner is None or any(isinstance(i, (Loop, Update)) for i in row.items):
         return ()
-    return inner, other
+    for other in wide:
+        sizes = [i.node.dtype.size for i in row.items if turns(i, inner, other)]
+        if 0 < sum(sizes) <= TILES:
+            return inner, other
+    return ()
 
 
-def turns(item: Item, axis: int) -> bool:
-    """Whether an item reads an array along an axis, at a place that is known before all else."""
+def turns(item: Item, inner: int, other: int) -> bool:
+    """Whether an item reads a matrix along another axis, at a place that is known before all else."""
     access = item.access if isinstance(item, Value) and item.kind == "load" and item.guard is None else None
-    if access is None or not access.where or access.where[-1] != counter(axis):
+    if access is None or not access.where or access.where[-1] != counter(other):
         return False
-    return all(w.op in ("counter", "int") for w in access.where)
+    return counter(inner) in access.where and all(w.op in ("counter", "int") for w in access.where)
 
 
 # ---------------------------------------------------------------------------------------------------------- scatter

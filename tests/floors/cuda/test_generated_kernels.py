@@ -13,6 +13,7 @@ import jt_edu as jt
 from jt_edu.base.errors import KernelError
 from jt_edu.base.source_text import remember
 from jt_edu.cuda import emit_cuda, schedule
+from jt_edu.introspect.kernel_notes import WAYS
 from jt_edu.lens.assembly import assembly
 from jt_edu.lens.kernel_edit import find
 
@@ -140,6 +141,7 @@ def test_the_numbers_are_a_cpus_and_the_right_threads_make_them(name):
     assert found.dtype == expected.dtype
     made = [kind for source in sources for kind in re.findall(r"@cuda.jit\ndef (\w+)\(", source)]
     assert [kind for kind in made if kind in kinds] == kinds
+    assert {kind.rstrip("0123456789") for kind in made} <= {*WAYS}, "jt.explain has no words for it"
 
 
 def test_threads_share_one_loop_of_a_nest_and_never_two():

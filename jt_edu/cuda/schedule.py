@@ -93,14 +93,16 @@ def rows_first(kernel: Kernel) -> Kernel:
 def apart(kernel: Kernel, stored: set[Node]) -> list[Kernel]:
     """A kernel, cut where a CPU adds into arrays row by row, since for threads those would be places to meet at.
 
-    Products that become tiles are by themselves; sums of columns go with others of the same loops. What one of the
+    Products that become tiles are by themselves; sums over rows go with others of the same loops. What one of the
     kernels makes and a later one reads is `stored` from now on.
     """
     whole = rows_first(kernel)
-    if len(kernel.anchors) < 2 or any(a.term is None for a in kernel.anchors) or _kind(whole, stored) == "tiles":
+    if len(kernel.anchors) < 2 or any(a.term is None for a in kernel.anchors):
         return [whole]
+    kind = _kind(whole, stored)
     ways = {a: _way(a, kernel, stored) for a in kernel.anchors}
-    if "tiles" not in {way[0] for way in ways.values()} and _kind(whole, stored) not in ("scatter", "once"):
+    better = {"tiles", "columns"} & {way[0] for way in ways.values()}
+    if kind in ("tiles", "columns") or not (better or kind in ("scatter", "once")):
         return [whole]
     groups: list[tuple[Any, list[Stage]]] = []
     home: dict[Node, int] = {}
@@ -127,9 +129,12 @@ def _way(anchor: Anchor, kernel: Kernel, stored: set[Node]) -> tuple[Any, ...]:
     if not anchor.reduces or anchor.kept is None:
         return ("rows",)
     alone = rows_first(Kernel("loops", (), [Stage(anchor.axes, [anchor])], dict(kernel.extents)))
-    if _kind(alone, stored) == "tiles":
-        return "tiles", anchor
-    return ("columns", anchor.axes, anchor.kept) if anchor.by_rows < 0 else ("rows",)
+    kind = _kind(alone, stored)
+    if kind == "tiles":
+        return kind, anchor
+    if anchor.by_rows >= 0:
+        return ("rows",)
+    return "columns" if kind == "columns" else "sums", anchor.axes, anchor.kept
 
 
 def _kind(kernel: Kernel, stored: set[Node]) -> str:
@@ -247,7 +252,7 @@ def _turned(row: Block, axes: Sequence[int], nest: Nest) -> tuple[int, ...]:
     inner = next((axis for axis in wide if along == {counter(axis)}), None)
     if inner is None or any(isinstance(i, (Loop, Update)) for i in row.items):
         return ()
-    for other in wide:
+    for other in {*wide} - {inner}:
         sizes = [i.node.dtype.size for i in row.items if turns(i, inner, other)]
         if 0 < sum(sizes) <= TILES:
             return inner, other

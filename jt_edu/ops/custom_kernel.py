@@ -70,7 +70,7 @@ def kernel(
         given = [as_array(x.cast(float32) if x.dtype.is_half else x) for x in inputs]
         wanted = as_dtype(dtype)
         computed, nodes = float32 if wanted.is_half else wanted, tuple(x.node for x in given)
-        return Var._of(Node(operator(span), nodes, check_shape(shape), computed)).cast(wanted)
+        return Var._of(Node(operator(int(span)), nodes, check_shape(shape), computed)).cast(wanted)
 
     return op
 

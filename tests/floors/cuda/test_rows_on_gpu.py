@@ -71,11 +71,12 @@ def test_parts_of_a_row_are_scanned_together(length):
 def test_nothing_of_it_goes_to_a_cpu_in_between(gpu):  # noqa: F811
     with jt.flag_scope(backend="cuda"):
         x = jt.array(SHORT).sync()
-        found = [jt.argsort(x), jt.argsort(x, 0), jt.cumsum(x, 1), jt.cumprod(x, 0)]
+        found = [jt.argsort(x), jt.cumsum(x, 1), jt.searchsorted(x, x), jt.cdist(x, x), jt.view(x, "int32")]
         jt.sync_all()
         assert "cuMemcpyDtoHAsync_v2" not in gpu.calls
-        assert [v.node.data.device for v in found] == ["cuda"] * 4
+        assert [v.node.data.device for v in found] == ["cuda"] * 5
     np.testing.assert_array_equal(found[0].numpy(), jt.argsort(SHORT).numpy())
+    np.testing.assert_array_equal(found[4].numpy(), SHORT.view("int32"))
 
 
 def test_a_barrier_that_is_missing_is_told():

@@ -253,15 +253,15 @@ def _turned(row: Block, axes: Sequence[int], nest: Nest) -> tuple[int, ...]:
     if inner is None or any(isinstance(i, (Loop, Update)) for i in row.items):
         return ()
     for other in {*wide} - {inner}:
-        sizes = [i.node.dtype.size for i in row.items if turns(i, inner, other)]
+        sizes = [i.node.dtype.size for i in row.items if isinstance(i, Value) and turns(i, inner, other)]
         if 0 < sum(sizes) <= TILES:
             return inner, other
     return ()
 
 
-def turns(item: Item, inner: int, other: int) -> bool:
-    """Whether an item reads a matrix along another axis, at a place that is known before all else."""
-    access = item.access if isinstance(item, Value) and item.kind == "load" and item.guard is None else None
+def turns(value: Value, inner: int, other: int) -> bool:
+    """Whether a value is read from a matrix along another axis, at a place that is known before all else."""
+    access = value.access if value.kind == "load" and value.guard is None else None
     if access is None or not access.where or access.where[-1] != counter(other):
         return False
     return counter(inner) in access.where and all(w.op in ("counter", "int") for w in access.where)

@@ -4,7 +4,7 @@
     jt.flags.backend = "cuda"        a GPU, on arrays of its own; jt.flags.use_cuda = 1 says the same
 
 The texts are the same. With the interpreter whatever is wrong with one is told, with lines and threads. What is no
-loop, such as a sort, is a text for a CPU, and computed there.
+loop, such as a sort, brings a text of its own for a GPU; where it brings none, a CPU does it, on copies.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Cuda(PythonBackend):
 
     def compile(self, source: Source) -> Program:
         """What launches the kernels of a text; one for a CPU is run there, on copies."""
-        if source.text.startswith(HEADER):
+        if HEADER in source.text:
             return super().compile(source)
         program, names = backends.get("numba").compile(source), [p.name for p in source.parameters]
 

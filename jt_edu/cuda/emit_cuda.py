@@ -21,6 +21,7 @@ from collections.abc import Container
 from dataclasses import replace
 from typing import Any
 
+from jt_edu.base.dtypes import int64
 from jt_edu.codegen.emit_python import NAMES, Argument, Source, Text
 from jt_edu.codegen.loop_ir import (
     Access,
@@ -36,10 +37,12 @@ from jt_edu.codegen.loop_ir import (
 )  # fmt: skip
 from jt_edu.codegen.lowering import Builder
 from jt_edu.cuda.contraction import Contraction
+from jt_edu.cuda.emit_blocks import HIGH, BlockPrinter, joined, stored_as
 from jt_edu.cuda.emit_tensor import TensorPrinter, numbers_of
 from jt_edu.cuda.emit_tiles import grouped
+from jt_edu.cuda.gather import Twins, gathered, in_the_graph
 from jt_edu.cuda.library_products import Gemm, gemm_of
-from jt_edu.cuda.schedule import LANES, Launch, Touch, is_atomic, launches, products_apart, touches
+from jt_edu.cuda.schedule import Launch, Touch, apart, is_atomic, is_last, launches, touches
 from jt_edu.cuda.tensor_core import SINCE
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
@@ -51,7 +54,14 @@ HEADER = "from jt_edu import cuda"
 LIBRARY = "from jt_edu.cuda.cublas import gemm"
 THREADS = 256  # of a block
 PARTS = 1024  # of a long sum at most; numbers of each at least
-TOGETHER = {id(reducer): f"block_{name}" for name, reducer in REDUCERS.items()}  # see cooperation.py
+TOGETHER = {id(reducer): name for name, reducer in REDUCERS.items()}  # see cooperation.py
+LANES = ("int32", "int64", "float32", "float64")  # what lanes can hand to each other
+MEET = ("scatter", "winners")  # where threads may go to one place
+SPANS = {  # which iterations of a shared loop a thread does
+    "rows": "thread, {}, threads",
+    "parts": "cuda.grid(1), {}, cuda.gridsize(1)",
+    "columns": f"cuda.blockIdx.y * {HIGH} + y, {{}}, cuda.gridDim.y * {HIGH}",
+}
 ROW = "thread, threads = cuda.threadIdx.x, cuda.blockDim.x"
 WORDS = {"range", "max", "min", "kernel", "gemm"}  # of Python, and of this file
 
@@ -65,18 +75,22 @@ def cuda_loops(kernel: Kernel, fused: Fused, able: Container[str] = SINCE, libra
         able: the numbers that tensor cores of the GPU multiply.
         library: NVIDIA's library computes products.
     """
-    nests = [choose_span(collapse(Builder(k, fused.stored).build())) for k in products_apart(kernel, fused.stored)]
-    text, nest = CudaPrinter(nests, able, library).print(), nests[0]
+    kernel, twins = gathered(kernel, fused.stored) or (kernel, {})
+    stored = fused.stored | {*twins} & {a.node for a in kernel.anchors}
+    nests = [choose_span(collapse(Builder(k, stored).build())) for k in apart(kernel, stored)]
+    text, nest = in_the_graph(CudaPrinter(nests, able, library, twins).print(), twins), nests[0]
     nest.span, nest.work = None, sum(each.work for each in nests)
     return nest, text
 
 
-class CudaPrinter(TensorPrinter):
+class CudaPrinter(TensorPrinter, BlockPrinter):
     """Prints nests as kernels and the function that launches them."""
 
-    def __init__(self, nests: list[Nest], able: Container[str] = SINCE, library: bool = False) -> None:
+    def __init__(
+        self, nests: list[Nest], able: Container[str] = SINCE, library: bool = False, twins: Twins | None = None
+    ) -> None:
         super().__init__(nests[0])
-        self.able = able  # what tensor cores multiply
+        self.able, self.twins = able, twins or {}  # what tensor cores multiply; nodes of the graph
         self.nests, self.launch, self.library = nests, Launch("once", nests[0].top), library
         self.calls: dict[Launch, tuple[str, Node]] = {}  # of the library, before a launch
         self.number = "0"  # of the thread, or of the block, that has a room of its own for sums
@@ -84,6 +98,7 @@ class CudaPrinter(TensorPrinter):
         self.views: dict[tuple[Node, tuple[int, ...]], str] = {}  # of such memory
         self.apart: dict[Update, str] = {}  # sums of which threads have parts -> an array of those of blocks, or ""
         self.parts: list[str] = []  # all such arrays
+        self.cells = {}
         self.helpers: set[str] = set()
 
     def print(self) -> Text:
@@ -138,14 +153,19 @@ class CudaPrinter(TensorPrinter):
         match launch.kind:
             case "tiles":
                 assert launch.product is not None, "tiles are those of a product"
-                numbers = numbers_of(launch.product, self.able)
+                node = launch.product.update.node
+                numbers = numbers_of(launch.product, self.able, self.twins.get(node, node))
                 return self._tensor_tiles(launch.product, numbers) if numbers else self._tiles(launch.product)
             case "once":
                 self._write(1, "if cuda.grid(1) == 0:")
                 self._block(launch.block, 2)
                 return "1, 32"
-            case "each" | "scatter":
+            case "each" | "scatter" | "winners" | "ends":
                 return self._a_thread_for_each(launch)
+            case "columns":
+                return self._columns(launch)
+            case "turned":
+                return self._turned(launch)
         return self._a_block_for_each(launch)
 
     def _by_library(self, launch: Launch, c: Contraction, g: Gemm) -> str:
@@ -191,8 +211,13 @@ class CudaPrinter(TensorPrinter):
         return f"max(1, {count}), {threads}"
 
     def _block(self, block: Block, depth: int) -> None:
-        if not any(self._shares(i) for i in block.items if isinstance(i, Loop)):
+        shared = self.launch.kind in ("rows", "parts", "whole")
+        if not shared or not any(self._shares(i) for i in block.items if isinstance(i, Loop)):
             super()._block(block, depth)
+            for item in block.items if self.launch.kind in MEET else ():
+                start = item.value.register if isinstance(item, Store) and item.value.kind == "start" else None
+                if isinstance(item, Store) and start is not None and is_last(start):
+                    self._write(depth, f"{self._winner(start, item.access)} = -1", item.node)
             return
         before: list[Touch] = []  # since the last barrier
         for item in block.items:
@@ -219,9 +244,13 @@ class CudaPrinter(TensorPrinter):
 
     def _put_together(self, update: Update, depth: int) -> None:
         """All threads of the block get what theirs make together."""
-        name, room, helper = self.names[update.access], self._new("room"), TOGETHER[id(update.reducer)]
+        name, room, lanes = self.names[update.access], self._new("room"), update.dtype.compute in LANES
+        word = TOGETHER[id(update.reducer)]
+        if update.dtype.kind == "b":
+            word = update.reducer.bodies["b"].split()[1]  # or, and
+        helper, size = (f"block_{word}", 32) if lanes else (f"halves_{word}", THREADS)
         self.helpers.add(helper)
-        self._write(depth, f'{room} = cuda.shared.array(32, "{update.dtype.compute}")', update.node)
+        self._write(depth, f'{room} = cuda.shared.array({size}, "{stored_as(update)}")', update.node)
         self._write(depth, f"{name} = {helper}({name}, {room})", update.node)
 
     def _loop(self, loop: Loop, depth: int) -> None:
@@ -233,15 +262,13 @@ class CudaPrinter(TensorPrinter):
             self._write(depth, f"for {name} in range({last}):")
             self._block(loop.body, depth + 1)
             return
-        sums = [i for i in everything(loop.body) if isinstance(i, Update) and i.dtype.compute in LANES]
-        mine = [i for i in sums if i.access in self.names]
-        if self.launch.kind == "whole":
+        mine = [i for i in everything(loop.body) if isinstance(i, Update) and i.access in self.names]
+        if self.launch.kind in ("whole", "ends"):
             self._sum_parts(mine, depth)
             return
         for update in mine:
-            self.apart[update] = self._part(update, last) if self.launch.kind == "parts" else ""
-        span = "cuda.grid(1), {}, cuda.gridsize(1)" if self.launch.kind == "parts" else "thread, {}, threads"
-        self._write(depth, f"for {name} in range({span.format(last)}):")
+            self.apart[update] = self._part(update, last) if self.launch.kind in ("parts", "columns") else ""
+        self._write(depth, f"for {name} in range({SPANS[self.launch.kind].format(last)}):")
         self._block(loop.body, depth + 1)
 
     def _part(self, update: Update, last: str) -> str:
@@ -249,27 +276,41 @@ class CudaPrinter(TensorPrinter):
         name = self._new("part")
         self.parts.append(name)
         size = f"min({PARTS}, -(-{last} // {PARTS}))"
-        self.rooms.append(f'    {name} = cuda.device_array({size}, "{update.dtype.kernel}")')
+        if self.launch.kind == "columns":
+            size = f"({self._parts(self.launch)}, {self._count(self.launch.axes)})"
+        self.rooms.append(f'    {name} = cuda.device_array({size}, "{stored_as(update)}")')
         return name
 
     def _sum_parts(self, sums: list[Update], depth: int) -> None:
         """In the place of a loop of which blocks have done a part each."""
-        first = self.apart[sums[0]]
-        self._write(depth, f"for part in range(thread, {first}.size, threads):")
+        first, own = self.apart[sums[0]], f", {self.number}" if self.launch.kind == "ends" else ""
+        self._write(depth, f"for part in range({f'{first}.shape[0]' if own else f'thread, {first}.size, threads'}):")
         for update in sums:
-            name, cell = self.names[update.access], f"{self.apart[update]}[part]"
-            self._write(depth + 1, f"{name} = {update.reducer.step.format(name, cell)}", update.node)
+            name, cell = self.names[update.access], f"{self.apart[update]}[part{own}]"
+            self._write(depth + 1, f"{name} = {joined(update, name, cell)}", update.node)
 
     def _update(self, update: Update, depth: int) -> None:
-        if self.launch.kind != "scatter" or update.access.role == "register" or not is_atomic(update):
+        word, last = is_atomic(update), is_last(update)
+        if self.launch.kind not in MEET or update.access.role == "register" or not (word or last):
             super()._update(update, depth)
             return
-        array, _, where = self._cell(update.access)[:-1].partition("[")
         if update.guard is not None:
             self._write(depth, f"if {self._use(update.guard)}:", update.node)
             depth += 1
+        cell, value = self._cell(update.access), self._use(update.value)
+        if last and self.launch.kind == "scatter":
+            self._write(depth, f"if {self._winner(update, update.access)} == {self.number}:", update.node)
+            self._write(depth + 1, f"{cell} = {joined(update, cell, value)}", update.node)
+            return
+        if last:
+            cell, value, word = self._winner(update, update.access), self.number, "max"
+        array, _, where = cell[:-1].partition("[")
         place = f"({where})" if "," in where else where
-        self._write(depth, f"cuda.atomic.add({array}, {place}, {self._use(update.value)})", update.node)
+        self._write(depth, f"cuda.atomic.{word}({array}, {place}, {value})", update.node)
+
+    def _winner(self, update: Update, access: Access) -> str:
+        """The number of the thread that may write an element: the last one that goes there."""
+        return self._scratch(Access("scratch", update.node.inputs[0], access.where, access.shape, int64))
 
     # ------------------------------------------------------------------------------------------------- expressions
 
@@ -278,7 +319,7 @@ class CudaPrinter(TensorPrinter):
 
     def _scratch(self, access: Access) -> str:
         """A cell of a room for sums, of which each thread or block has its own unless launches share it."""
-        own = self.launch.kind != "scatter"
+        own = self.launch.kind not in MEET
         key = access.node, access.shape
         if key not in self.views:
             self._room(access, own)

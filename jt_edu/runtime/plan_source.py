@@ -228,8 +228,7 @@ def script_of(plan: Plan, backend: Backend) -> Callable[[list[Any], Sequence[Any
     """All steps of a plan as one function, with memory of its own."""
     if plan.device is None:
         return Script(plan, backend)
-    page = _page_there(plan, owns=True)
-    if page is not None:
+    if (page := _page_there(plan, owns=True)) is not None:
         return page.run
 
     def run(arrays: list[Any], nodes: Sequence[Any]) -> None:

@@ -101,7 +101,7 @@ def groups_of(plan: Plan) -> list[list[Step]]:
 
 def launched(plan: Plan) -> str:
     """How the kernels of a plan are launched when nobody watches."""
-    graphs = [len(group) for group in groups_of(plan) if len(group) > 1]
+    graphs = [len(group) for group in groups_of(plan) if is_printed(group[0]) and sum(map(kernels_of, group)) > 1]
     if not graphs or not current().flags.cuda_graphs:
         return "Each kernel is launched by itself" + (": jt.flags.cuda_graphs is False." if graphs else ".")
     kernels = "all kernels" if graphs == [len(plan.steps)] else f"{sum(graphs)} of {len(plan.steps)} kernels"
@@ -113,6 +113,11 @@ def is_printed(step: Step) -> bool:
     """Whether its text is one that jt_edu has printed for a GPU, whose kernels are given all that the text is given."""
     text = step.source.text
     return step.kind == "loops" and step.written is None and text.startswith(HEADER) and LIBRARY not in text
+
+
+def kernels_of(step: Step) -> int:
+    """How many kernels a text has that jt_edu has printed: it launches each of them once."""
+    return step.source.text.count("@cuda.jit")
 
 
 class Piece:

@@ -180,10 +180,9 @@ def _kernel_step(
     kernel: Kernel, text: Text, nodes: list[Node], slot: dict[Node, int], cost: tuple[int, float, bool, int], name: str
 ) -> Step:
     span, work, blocks, flops = cost
-    arguments: list[Any] = []
+    arguments: list[Any] = [a.length if a.kind == "length" else None for a in text.arguments]
     binds, numbers, scratch, outputs = [], [], [], []
     for position, a in enumerate(text.arguments):
-        arguments.append(a.length if a.kind == "length" else None)
         if a.kind == "number" and a.node is not None:
             numbers.append((position, slot[a.node]))
         elif a.kind in ("in", "out") and a.node is not None:

@@ -173,3 +173,22 @@ def test_packages_are_looked_into_first_and_the_newest_first(monkeypatch, tmp_pa
     assert [name.removeprefix(str(tmp_path)) for name in found] == [
         "/nvidia/cu13/lib/libcublas.so.13", "/nvidia/cublas/lib/libcublas.so.12", "libcublas.so.13", "libcublas.so.12"
     ]  # fmt: skip
+
+
+def test_gradients_of_layers_whose_kernels_are_cut_have_the_same_numbers_run_after_run(library):
+    """A kernel that a CPU fuses has products and sums of columns: calls and launches stand there in their order."""
+    x = jt.array(numbers(64, 32))
+    with jt.flag_scope(backend="numba"):
+        net = jt.nn.Sequential(jt.nn.Linear(32, 32), jt.nn.LayerNorm(32), jt.nn.GELU(), jt.nn.Linear(32, 32))
+        expected = [g.numpy() for g in jt.grad((net(x) ** 2).sum(), net.parameters())]
+
+    with jt.flag_scope(cublas=True):
+        step = jt.compile(lambda x: jt.grad((net(x) ** 2).sum(), net.parameters()))
+        found = [[g.numpy() for g in step(x)] for _ in range(5)]
+        with jt.trace() as trace:
+            jt.sync(jt.grad((net(x) ** 2).sum(), net.parameters()))
+
+    assert [k.name for k in trace.kernels if "gemm(" in k.source and "def columns(" in k.source]
+    for run in found:
+        for ours, right in zip(run, expected, strict=True):
+            np.testing.assert_allclose(ours, right, rtol=1e-3, atol=1e-3)

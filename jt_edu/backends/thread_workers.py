@@ -77,8 +77,7 @@ class Workers:
         """Block 0 here, the others wherever a thread is free; an error is raised when all have ended."""
         while len(self.queues) < count - 1:
             queue: SimpleQueue[_Launch] = SimpleQueue()
-            name = f"jt_edu-{len(self.queues) + 1}"
-            threading.Thread(target=_work, args=(self, queue), name=name, daemon=True).start()
+            threading.Thread(None, _work, f"jt_edu-{len(self.queues) + 1}", (self, queue), daemon=True).start()
             self.queues.append(queue)  # only now: the system may refuse another thread
         launch = _Launch(int(self.begun[0]) + 1, task, count)
         first, start = launch.left.pop(), time.perf_counter()

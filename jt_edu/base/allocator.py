@@ -139,8 +139,7 @@ class Pool:
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """An array with arbitrary contents, in row-major order."""
-        small = math.prod(shape) * dtype.itemsize < LARGE
-        return self.room(shape, dtype) if small else self._large(shape, dtype)
+        return self.room(shape, dtype) if math.prod(shape) * dtype.itemsize < LARGE else self._large(shape, dtype)
 
     def _checked(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """Kernels write where they are told to, so what a stranger hands out is looked at first."""

@@ -35,6 +35,8 @@ class Flags:
     module_repr: str = "pytorch"  # how modules print; "jittor": the arguments in order
     use_cuda: int = 0  # Jittor's; 1 is refused, as everything is on the CPU
     compile_processes: int = 0  # that compile the kernels of a plan; 0: as many as there are cores, see lens
+    cuda_graphs: bool = True  # on a GPU, all kernels of a plan that is run again are launched at once
+    cublas: bool = False  # on a GPU, NVIDIA's library multiplies matrices, where it is installed
     log_v: int = 0  # Jittor's; 1 and above: what jt.LOG.i, LOG.v and the framework log goes to the terminal, too
     lenient_grad: bool = False  # True, as Jittor: several losses are summed, no path is a gradient of 0; with a warning
 

@@ -5,6 +5,7 @@
                                      t.kernels     what was compiled and run: source, ms, bytes, flops
                                      t.casts       which function computed in which dtype inside an autocast region
                                      t.copies      which arrays went from one device to another (runtime/devices.py)
+                                     t.notes       what such a run does otherwise when nobody watches
                                      t.memory      what was allocated and freed, and how much was alive
     with jt.trace(values=True) as t: t.values      what each node was, in a few numbers and cells
 
@@ -151,6 +152,7 @@ class Trace:
     wants_values: bool = False
     casts: list[Any] = field(default_factory=list)
     copies: list[Any] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def peak(self) -> int:
@@ -186,6 +188,7 @@ class Trace:
         for k in self.kernels:
             state = f"{k.compile_seconds * 1e3:.0f} ms" if k.compiled else "no"
             rows.append(f"{len(k.nodes):>6}{k.milliseconds:>10.3f}{k.bytes / 1e3:>10.1f}{state:>10}  {k.name}")
-        casts = sorted({f"autocast: {c.function} in {c.to}, by the list {c.rule!r}" for c in self.casts})
+        rows += sorted({f"autocast: {c.function} in {c.to}, by the list {c.rule!r}" for c in self.casts})
         total = f"{plural(len(self.kernels), 'kernel')}, {sum(k.milliseconds for k in self.kernels):.3f} ms"
-        return "\n".join([*rows, *casts, *map(str, self.copies), f"{total}, peak {self.peak / 1e3:.1f} kB"])
+        told = [*map(str, self.copies), *dict.fromkeys(self.notes)]
+        return "\n".join([*rows, *told, f"{total}, peak {self.peak / 1e3:.1f} kB"])

@@ -352,7 +352,7 @@ def _readers(order: list[Node], places: dict[Node, int], capture: Capture) -> tu
             reads.append((slot, lambda given, v=owner, d=node.dtype: cast_number(v.item(), d)))  # type: ignore[misc]
         elif owner is not None:
             owners.append(owner)
-            reads.append((slot, lambda given, v=owner: array_of(v)))  # type: ignore[misc]
+            reads.append((slot, owner))
     return reads, owners
 
 

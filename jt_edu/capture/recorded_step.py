@@ -30,7 +30,9 @@ from jt_edu.runtime.plan_source import script_of
 from jt_edu.variable.pytree import mapped
 from jt_edu.variable.var import Var
 
-Read = Callable[[tuple[Any, ...]], Any]  # array arguments of this call -> what to put into a slot
+NUMBERS = (int, float, complex)  # of the graph
+# array arguments of this call -> what to put into a slot; or a Var, whose array that is
+Read = Callable[[tuple[Any, ...]], Any] | Var
 
 
 @dataclass
@@ -92,9 +94,10 @@ def play(replay: Replay, leaves: list[Any]) -> Any:
         advance()
     arrays = replay.arrays.copy()
     for slot, read in replay.reads:
-        arrays[slot] = read(inputs)
+        arrays[slot] = array_of(read) if isinstance(read, Var) else read(inputs)
     for slot in replay.handed_out:
-        arrays[slot] = arrays[slot].copy()
+        if isinstance(arrays[slot], np.ndarray):  # nobody writes to those of a device
+            arrays[slot] = arrays[slot].copy()
     plan = replay.plan
     if replay.script is None:
         replay.script = script_of(plan, backends.get(context.flags.backend))
@@ -117,8 +120,8 @@ def _take_effect(replay: Replay, leaves: list[Any], arrays: list[Any], counted: 
 
 def move(var: Var, array: Any) -> None:
     """Give a Var its new value: in place where nothing else reads the old node."""
-    if sys.getrefcount(var.node) <= 2 and var.node.op is not CONSTANT:
-        var.node.data = array
+    if sys.getrefcount(var._node) <= 2 and var._node.op is not CONSTANT:  # the property takes as long as all of it
+        var._node.data = array
     else:
         var.node = leaf_like(var.node, array)
 
@@ -145,7 +148,10 @@ def give(moves: list[Any], replay: Replay, leaves: list[Any], arrays: list[Any])
     for target, slot in moves:
         var = leaves[target] if isinstance(target, int) else target
         if isinstance(var, Var):
-            move(var, box(read_slot(replay.plan, arrays, slot), var.dtype))
+            array = arrays[slot]
+            if array is None or isinstance(array, NUMBERS):  # a reshape, or a number of the graph
+                array = box(read_slot(replay.plan, arrays, slot), var.dtype)
+            move(var, array)
     for target, out in replay.graded:
         var = leaves[target] if isinstance(target, int) else target
         if isinstance(var, Var):
@@ -158,7 +164,7 @@ def array_of(a: Any) -> Any:
         node = a._node
         if node.data is None:
             run((node,))
-        return box(node.data, node.dtype)
+        return box(node.data, node.dtype) if isinstance(node.data, NUMBERS) else node.data
     if not isinstance(a, np.ndarray) or lies_as_kernels_read(a):
         return a
     return np.array(a, a.dtype.newbyteorder("="), order="C")
@@ -166,8 +172,7 @@ def array_of(a: Any) -> Any:
 
 def box(data: Any, dtype: DType) -> Any:
     """An array as it is; a number of the graph as an array without axes."""
-    array = isinstance(data, np.ndarray) or not isinstance(data, (int, float, complex))  # most are NumPy's
-    return data if array else source(data, dtype).data
+    return source(data, dtype).data if isinstance(data, NUMBERS) else data
 
 
 def nameless(node: Node) -> Node:

@@ -223,7 +223,7 @@ class Printer:
         if update.guard is not None:
             self._write(depth, f"if {self._use(update.guard)}:")
             depth += 1
-        self._write(depth, f"{cell} = {_typed(step, update.dtype)}", update.node)
+        self._write(depth, f"{cell} = {typed(step, update.dtype)}", update.node)
 
     def _value(self, value: Value, depth: int) -> None:
         if value.kind in ("number", "sum"):
@@ -266,7 +266,7 @@ class Printer:
         assert isinstance(op, Elementwise), "only elementwise operators are computed in place"
         inputs = value.operands[0].node.dtype.kind if value.operands else dtype.kind
         body = op.bodies.get(inputs, op.body).format(*(self._use(o) for o in value.operands))
-        return _typed(body, dtype)
+        return typed(body, dtype)
 
     def _load(self, value: Value, otherwise: str | None) -> str:
         assert value.access is not None, "loads have an access"
@@ -350,7 +350,7 @@ def _to_storage(text: str, node: Node, access: Access) -> str:
     return f"float_to_{_short(node.dtype)}({text})" if half else text
 
 
-def _typed(body: str, dtype: DType) -> str:
+def typed(body: str, dtype: DType) -> str:
     """NumPy keeps small integers small; Python and numba would widen them."""
     if dtype.kind in "iu" or (dtype.kind == "b" and re.search(r"\b(and|or|not)\b", body)):
         return body if body.startswith(f"{dtype.compute}(") and body.count("(") == 1 else f"{dtype.compute}({body})"

@@ -22,6 +22,7 @@ from jt_edu.cuda.device_array import CardArray, DeviceArray
 
 Kind: TypeAlias = "str | tuple[Kind, ...]"
 
+ADDRESS = 4 * 8  # bytes before the address of an array
 LETTERS = {  # of the module struct, which aligns as C does
     "bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
     "uint64": "Q", "float32": "f", "float64": "d", "complex64": "ff", "complex128": "dd",
@@ -66,6 +67,17 @@ def layout(kinds: Sequence[Kind]) -> str:
     return "@" + "".join(map(_letters, kinds))
 
 
+def begins(kinds: Sequence[Kind]) -> list[int]:
+    """At which byte of the row each argument begins.
+
+    Example:
+        >>> begins(["float32", "int64", "bool"])
+        [0, 8, 16]
+    """
+    first = [_letters(kind)[0] for kind in kinds]
+    return [struct.calcsize(layout(kinds[:k]) + letter) - struct.calcsize(letter) for k, letter in enumerate(first)]
+
+
 def _letters(kind: Kind) -> str:
     if isinstance(kind, tuple):
         return "".join(map(_letters, kind))
@@ -81,7 +93,7 @@ def taken_apart(values: Sequence[Any], names: Sequence[str]) -> tuple[tuple[Kind
         if isinstance(value, CardArray):
             kinds.append(value.kind)
             words += value.words
-            value.base.written = True  # or so it may be
+            value.base.written += 1  # or so it may be
         else:
             kinds.append(kind_of(value, name))
             _add(value, words)

@@ -4,7 +4,7 @@
     jt.flags.backend = "cuda"        a GPU, on arrays of its own; jt.flags.use_cuda = 1 says the same
 
 The texts are the same. With the interpreter whatever is wrong with one is told, with lines and threads. What is no
-loop, such as a sort, is a text for a CPU, and computed there.
+loop, such as a sort, brings a text of its own for a GPU; where it brings none, a CPU does it, on copies.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ import numpy as np
 
 from jt_edu import backends
 from jt_edu.backends import Program, PythonBackend
+from jt_edu.base.context import current
 from jt_edu.base.errors import BackendError
 from jt_edu.codegen.emit_python import Source
+from jt_edu.cuda import cublas
 from jt_edu.cuda.device import device_count, get_device_capability, ready
 from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
 from jt_edu.cuda.emit_cuda import HEADER, cuda_loops
 from jt_edu.cuda.memory import garbage
+from jt_edu.cuda.repeated_plan import Page, launched
 from jt_edu.cuda.tensor_core import multiplied_by
+from jt_edu.runtime.plan import Codegen, Plan
 
 
 class CudaSim(PythonBackend):
@@ -50,11 +54,16 @@ class Cuda(PythonBackend):
         try:
             ready()
             able = [multiplied_by(get_device_capability(k)) for k in range(device_count())]
-            self.codegen = (), partial(cuda_loops, able=frozenset.intersection(*able))
+            self._able = frozenset.intersection(*able)
         except BackendError as error:
             way = '"cudasim", which interprets its kernels, or "numba"'
             raise BackendError('the backend "cuda" computes on a GPU', error.found, way) from None
         super().__init__()
+
+    @property
+    def codegen(self) -> Codegen:
+        """Kernels for loops, with its tensor cores; and for products a library, if it is asked for."""
+        return (), partial(cuda_loops, able=self._able, library=current().flags.cublas)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Memory of the GPU."""
@@ -64,9 +73,21 @@ class Cuda(PythonBackend):
         """A copy on the GPU."""
         return to_device(array)
 
+    def library(self) -> Any:
+        """Who computes products, where jt.flags.cublas asks for it; BackendError, if it is not installed."""
+        return cublas.library()
+
+    def page(self, plan: Plan, owns: bool) -> Page:
+        """A plan that has run before, for its next runs."""
+        return Page(plan, owns)
+
+    def launched(self, plan: Plan) -> str:
+        """How its kernels are launched when nobody watches."""
+        return launched(plan)
+
     def compile(self, source: Source) -> Program:
         """What launches the kernels of a text; one for a CPU is run there, on copies."""
-        if source.text.startswith(HEADER):
+        if HEADER in source.text:
             return super().compile(source)
         program, names = backends.get("numba").compile(source), [p.name for p in source.parameters]
 

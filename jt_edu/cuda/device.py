@@ -11,6 +11,9 @@ import functools
 import os
 import threading
 import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from ctypes import addressof, create_string_buffer
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
@@ -19,7 +22,8 @@ import numpy as np
 
 from jt_edu.base.errors import ArgumentError, BackendError, JtError
 from jt_edu.cuda.device_memory import DeviceMemory
-from jt_edu.cuda.driver import Driver, libcuda
+from jt_edu.cuda.driver import Driver, Launch, libcuda
+from jt_edu.cuda.staging import Staging
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 NO_COMPILER = (
@@ -30,7 +34,7 @@ NO_COMPILER = (
 
 @dataclass(eq=False)
 class Device:
-    """One GPU that is in use: what the process has of it, the line in which its work waits, and its memory."""
+    """One GPU that is in use: what the process has of it, the line in which its work waits, memory, and copies."""
 
     number: int
     driver: Driver
@@ -38,12 +42,18 @@ class Device:
     stream: int
     capability: tuple[int, int]
     memory: DeviceMemory = field(init=False)
+    staging: Staging = field(init=False)
 
     def __post_init__(self) -> None:
-        self.memory = DeviceMemory(self.driver, self.stream)
+        self.memory, self.staging = DeviceMemory(self.driver, self.stream), Staging(self.driver, self.stream)
 
     def __repr__(self) -> str:
         return f"<GPU {self.number}>"
+
+    def start(self, kernel: Any, sizes: Sequence[int], shared: int, row: bytes, doing: Callable[[], str]) -> None:
+        """Put a kernel in line that is loaded (on_card.py), with its arguments in a row of bytes."""
+        room = create_string_buffer(row, len(row))
+        self.driver.launch(Launch(kernel.function, sizes, shared, addressof(room), len(row)), self.stream, doing)
 
 
 class Cards:
@@ -94,6 +104,7 @@ class _Mine(threading.local):
 
     number = 0
     device: Any = None
+    stand_in: Any = None
 
 
 _mine = _Mine()
@@ -105,6 +116,8 @@ def here() -> Device:
     Raises:
         BackendError: there is none.
     """
+    if _mine.stand_in is not None:
+        return _mine.stand_in  # type: ignore[no-any-return]
     found = cards()
     if found.missing is not None:
         raise found.missing
@@ -112,6 +125,16 @@ def here() -> Device:
         _mine.device = found.open(_mine.number)
     device: Device = _mine.device
     return device
+
+
+@contextmanager
+def standing_in(device: Device) -> Iterator[None]:
+    """Inside, this thread is given another GPU than its own: one that only writes down what it is asked for."""
+    _mine.stand_in = device
+    try:
+        yield
+    finally:
+        _mine.stand_in = None
 
 
 def is_available() -> bool:

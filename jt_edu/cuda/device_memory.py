@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 from jt_edu.base.errors import JtError, OutOfMemoryError
 
@@ -27,6 +28,7 @@ class DeviceMemory:
     def __init__(self, driver: Any, stream: int) -> None:
         self._driver, self._stream = driver, stream
         self._free: dict[int, list[int]] = {}
+        self._holders: WeakSet[Any] = WeakSet()
         self._lock = threading.RLock()  # an array may be collected while another one is made
         self.used = self.peak = self.kept = self.asked = self.reused = 0
 
@@ -49,11 +51,18 @@ class DeviceMemory:
             self.peak = max(self.peak, self.used)
         return pointer
 
+    def kept_by(self, holder: Any) -> None:
+        """Somebody keeps arrays for the next time, and lets go of them where there is no room."""
+        with self._lock:
+            self._holders.add(holder)
+
     def _ask(self, size: int) -> int:
         self.asked += 1
         try:
             return int(self._driver.allocate(size, self._stream))
         except OutOfMemoryError:
+            for holder in [*self._holders]:
+                holder.let_go()
             if not self.kept:
                 raise
             self.release()

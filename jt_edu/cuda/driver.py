@@ -1,11 +1,12 @@
 """Driver: how does Python speak to a GPU?
 
-    Driver(library)      some twenty functions of NVIDIA's driver, by ctypes: nothing has to be installed for them
+    Driver(library)      some thirty functions of NVIDIA's driver, by ctypes: nothing has to be installed for them
     library              libcuda, or whatever has functions of these names: tests bring one that needs no GPU
+    Launch(...)          a kernel, its sizes, and its arguments in a row of bytes, which are read when it is launched
     failed(code, ...)    what the driver answers if it cannot, as an error in words
 
 Pointers and handles are whole numbers. Copies and launches are put in line on a stream: they return before they are
-done, except for a copy to this machine, which waits. An error of a kernel therefore shows at a later call.
+done. An error of a kernel therefore shows at a later call, or at one that waits.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Sequence
-from ctypes import byref, c_int, c_size_t, c_uint, c_void_p
+from ctypes import addressof, byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+from functools import cached_property
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError, BackendError, JtError, KernelError, OutOfMemoryError
@@ -63,6 +65,41 @@ def libcuda() -> Any:
         return None
 
 
+class KernelNode(ctypes.Structure):
+    """What a node of a graph launches: CUDA_KERNEL_NODE_PARAMS of cuda.h, version 2."""
+
+    _fields_ = (
+        ("function", c_void_p),
+        *((f"{of}_{axis}", c_uint) for of in ("grid", "block") for axis in "xyz"),
+        ("shared", c_uint),
+        *((name, c_void_p) for name in ("parameters", "extra", "kernel", "context")),
+    )
+
+
+class Launch:
+    """A kernel that is to be launched, as often as one likes.
+
+    Args:
+        function: its handle.
+        sizes: three of the grid, and three of a block.
+        shared: bytes of shared memory.
+        address: of all of its arguments, in a row of bytes, which are read whenever it is launched.
+        length: of that row.
+    """
+
+    def __init__(self, function: int, sizes: Sequence[int], shared: int, address: int, length: int) -> None:
+        self._length = c_size_t(length)
+        self._extra = (c_void_p * 5)(POINTER, address, SIZE, addressof(self._length), END)
+        self.words = c_void_p(function), *sizes, shared  # a plain number is one of 32 bits
+        self.extra = None, self._extra
+
+    @cached_property
+    def node(self) -> KernelNode:
+        """The same as a node of a graph."""
+        function, *sizes = self.words
+        return KernelNode(function, *sizes, None, addressof(self._extra))
+
+
 class Driver:
     """The functions of the driver that are needed, each with Python's numbers.
 
@@ -78,7 +115,10 @@ class Driver:
         self._call("starting the driver", "cuInit", c_uint(0))
 
     def _call(self, doing: str | Callable[[], str], name: str, *given: Any) -> None:
-        code = getattr(self._library, name)(*given)
+        function = getattr(self._library, name, None)
+        if function is None:
+            raise BackendError(f"the driver of the GPU has {name}", "an older driver", _UPDATE)
+        code = function(*given)
         if code:
             self.lost = self.lost or code in LOST
             raise failed(code, doing if isinstance(doing, str) else doing(), self._name(code))
@@ -132,6 +172,18 @@ class Driver:
         """Wait until all in that line is done."""
         self._call("waiting for kernels", "cuStreamSynchronize", c_void_p(stream))
 
+    def event(self) -> int:
+        """A mark that can be put in a line; 2: it does not look at a clock."""
+        return self._handle("making an event", "cuEventCreate", c_uint(2))
+
+    def record(self, event: int, stream: int) -> None:
+        """Put the mark in line, and nowhere else any more."""
+        self._call("marking a place in line", "cuEventRecord", c_void_p(event), c_void_p(stream))
+
+    def wait(self, event: int) -> None:
+        """Wait until all that is before the mark is done; not at all, where it is in no line."""
+        self._call("waiting for kernels", "cuEventSynchronize", c_void_p(event))
+
     # ------------------------------------------------------------------------------------------------------- memory
 
     def allocate(self, size: int, stream: int) -> int:
@@ -142,16 +194,20 @@ class Driver:
         """Give them back, when what is in line before is done."""
         self._call("giving memory back", "cuMemFreeAsync", c_void_p(pointer), c_void_p(stream))
 
+    def pinned(self, size: int) -> int:
+        """The address of so many bytes of this machine that stay where they are; 1: for all GPUs."""
+        doing = f"pinning {size:,} bytes of this machine"
+        return self._handle(doing, "cuMemHostAlloc", c_size_t(size), c_uint(1))
+
     def to_device(self, pointer: int, source: int, size: int, stream: int) -> None:
-        """Copy bytes of this machine, which may be changed as soon as this returns."""
+        """Copy bytes of this machine; pinned ones are read when it is their turn, others before this returns."""
         sizes = c_size_t(size), c_void_p(stream)
         self._call("copying to the GPU", "cuMemcpyHtoDAsync_v2", c_void_p(pointer), c_void_p(source), *sizes)
 
     def to_host(self, target: int, pointer: int, size: int, stream: int) -> None:
-        """Copy bytes to this machine, and wait for them."""
+        """Copy bytes to this machine; who needs them waits."""
         sizes = c_size_t(size), c_void_p(stream)
         self._call("copying from the GPU", "cuMemcpyDtoHAsync_v2", c_void_p(target), c_void_p(pointer), *sizes)
-        self.synchronize(stream)
 
     def between(self, target: int, source: int, size: int, stream: int) -> None:
         """Copy bytes inside the GPU."""
@@ -170,11 +226,37 @@ class Driver:
         given = c_void_p(function), c_int(DYNAMIC_SHARED), c_int(size)
         self._call(f"asking for {size:,} bytes of shared memory", "cuFuncSetAttribute", *given)
 
-    def launch(
-        self, function: int, sizes: Sequence[int], shared: int, stream: int, packed: bytes, doing: Callable[[], str]
-    ) -> None:
-        """Put a kernel in line: three sizes of the grid and three of a block, and all of its arguments in one row."""
-        room, length = ctypes.create_string_buffer(packed, len(packed)), c_size_t(len(packed))
-        extra = (c_void_p * 5)(POINTER, ctypes.addressof(room), SIZE, ctypes.addressof(length), END)
-        where = c_void_p(stream), None, extra  # a plain number is one of 32 bits
-        self._call(doing, "cuLaunchKernel", c_void_p(function), *sizes, shared, *where)
+    def launch(self, launch: Launch, stream: int, doing: Callable[[], str]) -> None:
+        """Put a kernel in line."""
+        self._call(doing, "cuLaunchKernel", *launch.words, c_void_p(stream), *launch.extra)
+
+    # ------------------------------------------------------------------------------------------------------- graphs
+
+    def graph(self, launches: Sequence[Launch]) -> tuple[int, list[int]]:
+        """A graph of launches, one after the other, and the handles of its nodes."""
+        doing = f"making a graph of {len(launches)} kernels"
+        graph, nodes = self._handle(doing, "cuGraphCreate", c_uint(0)), list[int]()
+        for launch in launches:
+            before = c_void_p(nodes[-1] if nodes else None)
+            given = c_void_p(graph), byref(before), c_size_t(len(nodes[-1:])), byref(launch.node)
+            nodes.append(self._handle(doing, "cuGraphAddKernelNode_v2", *given))
+        return graph, nodes
+
+    def executable(self, graph: int) -> int:
+        """What can be launched, of the nodes as they were added."""
+        return self._handle("readying a graph", "cuGraphInstantiateWithFlags", c_void_p(graph), c_ulonglong(0))
+
+    def change_node(self, executable: int, node: int, launch: Launch) -> None:
+        """Give a node other arguments, from the next time on: what is in line already has its own."""
+        given = c_void_p(executable), c_void_p(node), byref(launch.node)
+        self._call("changing a graph", "cuGraphExecKernelNodeSetParams_v2", *given)
+
+    def launch_graph(self, executable: int, stream: int) -> None:
+        """Put all of its kernels in line."""
+        self._call("launching a graph", "cuGraphLaunch", c_void_p(executable), c_void_p(stream))
+
+    def forget_graph(self, graph: int, executables: Sequence[int]) -> None:
+        """Give back what a graph takes; one that runs ends first."""
+        for executable in executables:
+            self._call("forgetting a graph", "cuGraphExecDestroy", c_void_p(executable))
+        self._call("forgetting a graph", "cuGraphDestroy", c_void_p(graph))

@@ -18,7 +18,10 @@ launches; the interpreter runs this text as it is, and so does a GPU.
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
+from typing import Any
 
+from jt_edu.base.dtypes import int64
 from jt_edu.codegen.emit_python import NAMES, Argument, Source, Text
 from jt_edu.codegen.loop_ir import (
     Access,
@@ -33,9 +36,13 @@ from jt_edu.codegen.loop_ir import (
     everything,
 )  # fmt: skip
 from jt_edu.codegen.lowering import Builder
+from jt_edu.cuda.contraction import Contraction
+from jt_edu.cuda.emit_blocks import HIGH, BlockPrinter, joined, stored_as
 from jt_edu.cuda.emit_tensor import TensorPrinter, numbers_of
 from jt_edu.cuda.emit_tiles import grouped
-from jt_edu.cuda.schedule import LANES, Launch, Touch, is_atomic, launches, products_apart, touches
+from jt_edu.cuda.gather import Twins, gathered, in_the_graph
+from jt_edu.cuda.library_products import Gemm, gemm_of
+from jt_edu.cuda.schedule import Launch, Touch, apart, is_atomic, is_last, launches, touches
 from jt_edu.cuda.tensor_core import SINCE
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
@@ -44,44 +51,62 @@ from jt_edu.ir.meta_ops import REDUCERS
 from jt_edu.ir.node import Node
 
 HEADER = "from jt_edu import cuda"
+LIBRARY = "from jt_edu.cuda.cublas import gemm"
 THREADS = 256  # of a block
 PARTS = 1024  # of a long sum at most; numbers of each at least
-TOGETHER = {id(reducer): f"block_{name}" for name, reducer in REDUCERS.items()}  # see cooperation.py
+TOGETHER = {id(reducer): name for name, reducer in REDUCERS.items()}  # see cooperation.py
+LANES = ("int32", "int64", "float32", "float64")  # what lanes can hand to each other
+MEET = ("scatter", "winners")  # where threads may go to one place
+SPANS = {  # which iterations of a shared loop a thread does
+    "rows": "thread, {}, threads",
+    "parts": "cuda.grid(1), {}, cuda.gridsize(1)",
+    "columns": f"cuda.blockIdx.y * {HIGH} + y, {{}}, cuda.gridDim.y * {HIGH}",
+}
 ROW = "thread, threads = cuda.threadIdx.x, cuda.blockDim.x"
-WORDS = {"range", "max", "min", "kernel"}  # of Python, and of this file
+WORDS = {"range", "max", "min", "kernel", "gemm"}  # of Python, and of this file
 
 
-def cuda_loops(kernel: Kernel, fused: Fused, able: Container[str] = SINCE) -> tuple[Nest, Text]:
+def cuda_loops(kernel: Kernel, fused: Fused, able: Container[str] = SINCE, library: bool = False) -> tuple[Nest, Text]:
     """The loops of a kernel, and their text for a GPU, whose threads share them in their own way.
 
     Args:
         kernel: what is computed.
         fused: the graph it is of.
         able: the numbers that tensor cores of the GPU multiply.
+        library: NVIDIA's library computes products.
     """
-    nests = [choose_span(collapse(Builder(k, fused.stored).build())) for k in products_apart(kernel, fused.stored)]
-    text, nest = CudaPrinter(nests, able).print(), nests[0]
+    kernel, twins = gathered(kernel, fused.stored) or (kernel, {})
+    stored = fused.stored | {*twins} & {a.node for a in kernel.anchors}
+    nests = [choose_span(collapse(Builder(k, stored).build())) for k in apart(kernel, stored)]
+    text, nest = in_the_graph(CudaPrinter(nests, able, library, twins).print(), twins), nests[0]
     nest.span, nest.work = None, sum(each.work for each in nests)
     return nest, text
 
 
-class CudaPrinter(TensorPrinter):
+class CudaPrinter(TensorPrinter, BlockPrinter):
     """Prints nests as kernels and the function that launches them."""
 
-    def __init__(self, nests: list[Nest], able: Container[str] = SINCE) -> None:
+    def __init__(
+        self, nests: list[Nest], able: Container[str] = SINCE, library: bool = False, twins: Twins | None = None
+    ) -> None:
         super().__init__(nests[0])
-        self.able = able  # what tensor cores multiply
-        self.nests, self.launch = nests, Launch("once", nests[0].top)
+        self.able, self.twins = able, twins or {}  # what tensor cores multiply; nodes of the graph
+        self.nests, self.launch, self.library = nests, Launch("once", nests[0].top), library
+        self.calls: dict[Launch, tuple[str, Node]] = {}  # of the library, before a launch
         self.number = "0"  # of the thread, or of the block, that has a room of its own for sums
         self.rooms: list[str] = []  # lines that make memory for sums, before the first launch
         self.views: dict[tuple[Node, tuple[int, ...]], str] = {}  # of such memory
         self.apart: dict[Update, str] = {}  # sums of which threads have parts -> an array of those of blocks, or ""
         self.parts: list[str] = []  # all such arrays
+        self.cells = {}
         self.helpers: set[str] = set()
 
     def print(self) -> Text:
         """Kernels, and below them what launches them."""
         found, begins, names, starts = [(n, launch) for n in self.nests for launch in launches(n)], [], [], []
+        for nest, launch in found if self.library else ():
+            launch.gemm = None if launch.product is None else gemm_of(launch.product, nest)
+            launch.kind = launch.kind if launch.gemm is None else "each"  # the kernel of what becomes of its sums
         for number, (nest, launch) in enumerate(found):
             twice = sum(other.kind == launch.kind for _, other in found) > 1
             names.append(launch.kind + f"{number}" * twice)
@@ -94,36 +119,66 @@ class CudaPrinter(TensorPrinter):
         given = ", ".join([*(p.name for p in parameters), *own])
         text, lines = list[str](), list[tuple[int, Node]]()
         for name, begin, end in zip(names, begins, [*begins[1:], len(self.rows)], strict=True):
-            text += ["@cuda.jit", f"def {name}({given}):"]
-            lines += [(number - begin + len(text), node) for number, node in self.lines if begin < number <= end]
-            text += [*self.rows[begin:end], "", ""]
+            if begin < end:
+                text += ["@cuda.jit", f"def {name}({given}):"]
+                lines += [(number - begin + len(text), node) for number, node in self.lines if begin < number <= end]
+                text += [*self.rows[begin:end], "", ""]
         text += [f"def kernel({', '.join(['lo', 'hi', *(p.name for p in parameters)])}):", *self.rooms]
-        text += [f"    {name}[{start}]({given})" for name, start in zip(names, starts, strict=True)]
-        used = {*NAMES.findall("\n".join(text))} - WORDS - self.helpers - {*names}
-        top = [HEADER]
+        for name, start, (_, launch) in zip(names, starts, found, strict=True):
+            if launch in self.calls:
+                text.append(f"    {self.calls[launch][0]}")
+                lines.append((len(text), self.calls[launch][1]))
+            text += [f"    {name}[{start}]({given})"] if start else []
+        return self._module(text, lines, {*names}, parameters, tuple([a for _, a in listed]))
+
+    def _module(
+        self, text: list[str], lines: list[tuple[int, Node]], names: set[str], parameters: Any, arguments: Any
+    ) -> Text:
+        """The text with its imports."""
+        used = {*NAMES.findall("\n".join(text))} - WORDS - self.helpers - names
+        top = [HEADER, *([LIBRARY] if self.calls else [])]
         top += [f"from jt_edu.backends.mathlib import {', '.join(sorted(used))}"] if used else []
         top += [f"from jt_edu.cuda.cooperation import {', '.join(sorted(self.helpers))}"] if self.helpers else []
         top += ["", ""]
         source = Source("\n".join([*top, *text, ""]), parameters)
-        return Text(source, tuple([a for _, a in listed]), tuple([(k + len(top), node) for k, node in lines]))
+        return Text(source, arguments, tuple([(k + len(top), node) for k, node in lines]))
 
     # ------------------------------------------------------------------------------------------------- one kernel
 
     def _kernel(self, launch: Launch) -> str:
         """The body of a kernel; how many blocks of how many threads do it."""
         self.launch, self.names = launch, {}
+        if launch.gemm is not None and launch.product is not None:
+            return self._by_library(launch, launch.product, launch.gemm)
         match launch.kind:
             case "tiles":
                 assert launch.product is not None, "tiles are those of a product"
-                numbers = numbers_of(launch.product, self.able)
+                node = launch.product.update.node
+                numbers = numbers_of(launch.product, self.able, self.twins.get(node, node))
                 return self._tensor_tiles(launch.product, numbers) if numbers else self._tiles(launch.product)
             case "once":
                 self._write(1, "if cuda.grid(1) == 0:")
                 self._block(launch.block, 2)
                 return "1, 32"
-            case "each" | "scatter":
+            case "each" | "scatter" | "winners" | "ends":
                 return self._a_thread_for_each(launch)
+            case "columns":
+                return self._columns(launch)
+            case "turned":
+                return self._turned(launch)
         return self._a_block_for_each(launch)
+
+    def _by_library(self, launch: Launch, c: Contraction, g: Gemm) -> str:
+        """A call of the library; what becomes of each sum is a kernel behind it, if there is anything."""
+        for axis in (*launch.axes, *c.summed):
+            self.axes.setdefault(axis, f"i{len(self.axes)}")
+        names = [self._cell(access).partition("[")[0] for access in (g.left, g.right, g.out)]
+        sizes = [self._count(axes) for axes in (c.batch, g.rows, g.columns, c.summed)]
+        self.calls[launch] = f'gemm("{g.kind}", {", ".join([*names, *sizes])}, "{g.turned}")', c.update.node
+        if not g.rest:
+            return ""
+        self.names[c.update.access] = self._cell(g.out)
+        return self._a_thread_for_each(replace(launch, block=Block([*g.rest])))
 
     def _a_thread_for_each(self, launch: Launch) -> str:
         count = self._count(launch.axes)
@@ -156,8 +211,13 @@ class CudaPrinter(TensorPrinter):
         return f"max(1, {count}), {threads}"
 
     def _block(self, block: Block, depth: int) -> None:
-        if not any(self._shares(i) for i in block.items if isinstance(i, Loop)):
+        shared = self.launch.kind in ("rows", "parts", "whole")
+        if not shared or not any(self._shares(i) for i in block.items if isinstance(i, Loop)):
             super()._block(block, depth)
+            for item in block.items if self.launch.kind in MEET else ():
+                start = item.value.register if isinstance(item, Store) and item.value.kind == "start" else None
+                if isinstance(item, Store) and start is not None and is_last(start):
+                    self._write(depth, f"{self._winner(start, item.access)} = -1", item.node)
             return
         before: list[Touch] = []  # since the last barrier
         for item in block.items:
@@ -184,9 +244,13 @@ class CudaPrinter(TensorPrinter):
 
     def _put_together(self, update: Update, depth: int) -> None:
         """All threads of the block get what theirs make together."""
-        name, room, helper = self.names[update.access], self._new("room"), TOGETHER[id(update.reducer)]
+        name, room, lanes = self.names[update.access], self._new("room"), update.dtype.compute in LANES
+        word = TOGETHER[id(update.reducer)]
+        if update.dtype.kind == "b":
+            word = update.reducer.bodies["b"].split()[1]  # or, and
+        helper, size = (f"block_{word}", 32) if lanes else (f"halves_{word}", THREADS)
         self.helpers.add(helper)
-        self._write(depth, f'{room} = cuda.shared.array(32, "{update.dtype.compute}")', update.node)
+        self._write(depth, f'{room} = cuda.shared.array({size}, "{stored_as(update)}")', update.node)
         self._write(depth, f"{name} = {helper}({name}, {room})", update.node)
 
     def _loop(self, loop: Loop, depth: int) -> None:
@@ -198,15 +262,13 @@ class CudaPrinter(TensorPrinter):
             self._write(depth, f"for {name} in range({last}):")
             self._block(loop.body, depth + 1)
             return
-        sums = [i for i in everything(loop.body) if isinstance(i, Update) and i.dtype.compute in LANES]
-        mine = [i for i in sums if i.access in self.names]
-        if self.launch.kind == "whole":
+        mine = [i for i in everything(loop.body) if isinstance(i, Update) and i.access in self.names]
+        if self.launch.kind in ("whole", "ends"):
             self._sum_parts(mine, depth)
             return
         for update in mine:
-            self.apart[update] = self._part(update, last) if self.launch.kind == "parts" else ""
-        span = "cuda.grid(1), {}, cuda.gridsize(1)" if self.launch.kind == "parts" else "thread, {}, threads"
-        self._write(depth, f"for {name} in range({span.format(last)}):")
+            self.apart[update] = self._part(update, last) if self.launch.kind in ("parts", "columns") else ""
+        self._write(depth, f"for {name} in range({SPANS[self.launch.kind].format(last)}):")
         self._block(loop.body, depth + 1)
 
     def _part(self, update: Update, last: str) -> str:
@@ -214,27 +276,41 @@ class CudaPrinter(TensorPrinter):
         name = self._new("part")
         self.parts.append(name)
         size = f"min({PARTS}, -(-{last} // {PARTS}))"
-        self.rooms.append(f'    {name} = cuda.device_array({size}, "{update.dtype.kernel}")')
+        if self.launch.kind == "columns":
+            size = f"({self._parts(self.launch)}, {self._count(self.launch.axes)})"
+        self.rooms.append(f'    {name} = cuda.device_array({size}, "{stored_as(update)}")')
         return name
 
     def _sum_parts(self, sums: list[Update], depth: int) -> None:
         """In the place of a loop of which blocks have done a part each."""
-        first = self.apart[sums[0]]
-        self._write(depth, f"for part in range(thread, {first}.size, threads):")
+        first, own = self.apart[sums[0]], f", {self.number}" if self.launch.kind == "ends" else ""
+        self._write(depth, f"for part in range({f'{first}.shape[0]' if own else f'thread, {first}.size, threads'}):")
         for update in sums:
-            name, cell = self.names[update.access], f"{self.apart[update]}[part]"
-            self._write(depth + 1, f"{name} = {update.reducer.step.format(name, cell)}", update.node)
+            name, cell = self.names[update.access], f"{self.apart[update]}[part{own}]"
+            self._write(depth + 1, f"{name} = {joined(update, name, cell)}", update.node)
 
     def _update(self, update: Update, depth: int) -> None:
-        if self.launch.kind != "scatter" or update.access.role == "register" or not is_atomic(update):
+        word, last = is_atomic(update), is_last(update)
+        if self.launch.kind not in MEET or update.access.role == "register" or not (word or last):
             super()._update(update, depth)
             return
-        array, _, where = self._cell(update.access)[:-1].partition("[")
         if update.guard is not None:
             self._write(depth, f"if {self._use(update.guard)}:", update.node)
             depth += 1
+        cell, value = self._cell(update.access), self._use(update.value)
+        if last and self.launch.kind == "scatter":
+            self._write(depth, f"if {self._winner(update, update.access)} == {self.number}:", update.node)
+            self._write(depth + 1, f"{cell} = {joined(update, cell, value)}", update.node)
+            return
+        if last:
+            cell, value, word = self._winner(update, update.access), self.number, "max"
+        array, _, where = cell[:-1].partition("[")
         place = f"({where})" if "," in where else where
-        self._write(depth, f"cuda.atomic.add({array}, {place}, {self._use(update.value)})", update.node)
+        self._write(depth, f"cuda.atomic.{word}({array}, {place}, {value})", update.node)
+
+    def _winner(self, update: Update, access: Access) -> str:
+        """The number of the thread that may write an element: the last one that goes there."""
+        return self._scratch(Access("scratch", update.node.inputs[0], access.where, access.shape, int64))
 
     # ------------------------------------------------------------------------------------------------- expressions
 
@@ -243,7 +319,7 @@ class CudaPrinter(TensorPrinter):
 
     def _scratch(self, access: Access) -> str:
         """A cell of a room for sums, of which each thread or block has its own unless launches share it."""
-        own = self.launch.kind != "scatter"
+        own = self.launch.kind not in MEET
         key = access.node, access.shape
         if key not in self.views:
             self._room(access, own)

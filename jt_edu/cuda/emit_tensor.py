@@ -30,6 +30,7 @@ from jt_edu.cuda.contraction import Contraction
 from jt_edu.cuda.emit_tiles import SIDE, TilePrinter
 from jt_edu.cuda.tensor_core import COLUMNS, PARTS, ROWS, WORDS
 from jt_edu.ir.conv_pattern import convolution
+from jt_edu.ir.node import Node
 from jt_edu.ir.scalar_ops import cast_to
 
 ACROSS = 4  # warps of a block side by side; 2 stand below each other
@@ -41,12 +42,13 @@ SHORT = {"float16": "half", "bfloat16": "bfloat"}
 SIDES = ("left", "row"), ("right", "column")
 
 
-def numbers_of(c: Contraction, able: Container[str]) -> str:
+def numbers_of(c: Contraction, able: Container[str], node: Node) -> str:
     """What tensor cores multiply in a product: "float16", "bfloat16" or "tf32"; empty if they have no part in it.
 
     Args:
         c: the product.
         able: what those of the GPU can multiply.
+        node: what it is in the graph, which says whether it is a convolution.
     """
     if c.update.node.dtype is not dtypes.float32:
         return ""
@@ -54,7 +56,7 @@ def numbers_of(c: Contraction, able: Container[str]) -> str:
     if left is not None and left is right:
         found = str(left)
     elif wishes.allow_tf32 or wishes.matmul_precision in PRECISION:
-        slides = convolution(c.update.node) is not None
+        slides = convolution(node) is not None
         found = ("tf32" if wishes.allow_tf32 else "") if slides else PRECISION.get(wishes.matmul_precision, "")
     return found if found in able else ""
 

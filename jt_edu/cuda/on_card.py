@@ -18,7 +18,7 @@ import numpy as np
 
 from jt_edu.base.errors import ArgumentError
 from jt_edu.cuda import compiler
-from jt_edu.cuda.arguments import PYTHON, kind_of, layout, packed, taken_apart
+from jt_edu.cuda.arguments import PYTHON, Kind, kind_of, layout, packed, taken_apart
 from jt_edu.cuda.device import Device, here, is_available
 from jt_edu.cuda.device_array import CardArray, HostArray, to_device
 from jt_edu.cuda.gpu_function import GpuFunction
@@ -31,6 +31,7 @@ class Loaded:
     """A kernel on a GPU: its handle, how its arguments are laid out, what it needs, and what launches may ask for."""
 
     function: int
+    kinds: tuple[Kind, ...]
     form: struct.Struct
     report: compiler.Report
     shared: int = USUAL_SHARED
@@ -67,9 +68,7 @@ def launch(kernel: GpuFunction, grid: Any, block: Any, shared: int, arguments: S
         loaded.shared = shared
     sizes = grid.x, grid.y, grid.z, block.x, block.y, block.z
     row = packed(loaded.form, words)
-    device.driver.launch(
-        loaded.function, sizes, shared, device.stream, row, lambda: _needs(kernel, loaded.report, block.size, shared)
-    )
+    device.start(loaded, sizes, shared, row, lambda: _needs(kernel, loaded.report, block.size, shared))
     for there, array in back:
         there.copy_to_host(array)
 
@@ -108,5 +107,5 @@ def _load(kernel: GpuFunction, kinds: Any, device: Device) -> Loaded:
     """The kernel on the GPU; compiled and loaded once for these kinds of arguments."""
     made = compiler.compiled(kernel, kinds, device.capability)
     function = device.driver.load(made.cubin, made.entry)
-    found = kernel.loaded[device, kinds] = Loaded(function, struct.Struct(layout(kinds)), made.report)
+    found = kernel.loaded[device, kinds] = Loaded(function, kinds, struct.Struct(layout(kinds)), made.report)
     return found

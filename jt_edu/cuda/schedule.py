@@ -2,12 +2,16 @@
 
     each      a thread for each element         for i: for j: out[i, j] = ...           all loops that nothing is
                                                                               summed over
+    turned    a block for each tile             for i: for j: out[i, j] = a[j, i]       which it reads as it lies there
     rows      a block for each row              for i: for j: s = s + a[i, j]        its threads share the inner loops,
                                                        out[i] = s                    and put their sums together
+    columns   a block for 32 columns            for j: s = s + a[i, j]               and for a part of the rows
+    ends      and a thread for each of them
     parts     a block for each part             for i: s = s + a[i]                  of one long sum
     whole     and one for the sums of those
     tiles     a block for each tile             for i: for j: for k: s = s + x[i, k] * y[k, j]        contraction.py
     scatter   a thread for each element         for i: out[where[i]] += a[i]         changes at one place take turns
+    winners   and before, who may write         for i: out[where[i]] = a[i]          the last one of a place
     once      one thread                        whatever is left
 
 A nest becomes one launch, or several where one has to end before the next one begins. Nothing here knows how Python is
@@ -17,7 +21,7 @@ written.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -37,19 +41,20 @@ from jt_edu.codegen.loop_ir import (
 )  # fmt: skip
 from jt_edu.codegen.lowering import Builder
 from jt_edu.cuda.contraction import Contraction, contraction
-from jt_edu.fusion.loop_fusion import Kernel, Stage
-from jt_edu.ir.index_expr import Index, counter
+from jt_edu.cuda.library_products import Gemm
+from jt_edu.fusion.loop_fusion import Anchor, Kernel, Stage
+from jt_edu.ir.index_expr import Index, counter, counters_of
 from jt_edu.ir.meta_ops import REDUCERS
 from jt_edu.ir.node import Node
 
 SHARED = 32  # iterations of an inner loop, from which on a block of threads shares it
 MANY = 4096  # elements, from which on a thread for each keeps a GPU busy
 LONG = 1 << 15  # numbers of one sum, from which on several blocks share it
-JOINED = [REDUCERS[name] for name in ("add", "multiply", "maximum", "minimum")]  # partial results can be put together
-LANES = ("int32", "int64", "float32", "float64")  # what lanes can hand to each other
+TILES = 32  # bytes of an element of all tiles together, 33 by 32 of which a block has room for
+JOINED = [REDUCERS[name] for name in ("add", "multiply", "maximum", "minimum")]  # in any order
 
 
-@dataclass
+@dataclass(eq=False)
 class Launch:
     """Items of a nest, and who does them.
 
@@ -59,6 +64,8 @@ class Launch:
         axes: the loops that threads (rows: blocks) have one iteration of each.
         shared: those that the threads of a block share.
         product: of "tiles".
+        gemm: the same for a library, if that computes it.
+        turned: the axis along which all is written, and the one along which something is read.
     """
 
     kind: str
@@ -66,6 +73,8 @@ class Launch:
     axes: tuple[int, ...] = ()
     shared: set[int] = field(default_factory=set)
     product: Contraction | None = None
+    gemm: Gemm | None = None
+    turned: tuple[int, ...] = ()
 
 
 def rows_first(kernel: Kernel) -> Kernel:
@@ -84,31 +93,55 @@ def rows_first(kernel: Kernel) -> Kernel:
     return kernel
 
 
-def products_apart(kernel: Kernel, stored: set[Node]) -> list[Kernel]:
-    """A kernel, cut where a product is computed that becomes tiles by itself, and not beside what was joined to it."""
-    whole, stages = rows_first(kernel), kernel.stages
-    if len(stages) < 2 or any(a.term is None for a in kernel.anchors) or _is_tiled(whole, stored):
+def apart(kernel: Kernel, stored: set[Node]) -> list[Kernel]:
+    """A kernel, cut where a CPU adds into arrays row by row, since for threads those would be places to meet at.
+
+    Products that become tiles are by themselves; sums over rows go with others of the same loops. What one of the
+    kernels makes and a later one reads is `stored` from now on.
+    """
+    whole = rows_first(kernel)
+    if len(kernel.anchors) < 2 or any(a.term is None for a in kernel.anchors):
         return [whole]
-    groups: list[tuple[tuple[int, ...], list[Stage]]] = [(kernel.outer, [])]  # outer loops, and what is inside
-    for stage in stages:
-        alone = Kernel("loops", (), [Stage(stage.loops, stage.anchors)], dict(kernel.extents))
-        if len(stage.anchors) == 1 and stage.anchors[0].reduces and _is_tiled(rows_first(alone), stored):
-            groups += [((), alone.stages), (kernel.outer, [])]
-        else:
-            groups[-1][1].append(stage)
-    groups, made = [group for group in groups if group[1]], set[Node]()
-    for _, group in groups:  # what one makes and a later one reads has to be an array
-        if not {t.node for s in group for a in s.anchors for t in a.loads} & made <= stored:
-            return [whole]
-        made |= {a.node for s in group for a in s.anchors}
-    if len(groups) == 1:
+    kind = _kind(whole, stored)
+    ways = {a: _way(a, kernel, stored) for a in kernel.anchors}
+    better = {"tiles", "columns"} & {way[0] for way in ways.values()}
+    if kind in ("tiles", "columns") or not (better or kind in ("scatter", "once")):
         return [whole]
-    return [rows_first(Kernel("loops", outer, group, dict(kernel.extents))) for outer, group in groups]
+    groups: list[tuple[Any, list[Stage]]] = []
+    home: dict[Node, int] = {}
+    for stage in kernel.stages:
+        for anchor in stage.anchors:
+            way, before = ways[anchor], [home[t.node] for t in anchor.loads if t.node in home]
+            first = max([at + (groups[at][0] != way) for at in before], default=0)
+            at = next((g for g in range(first, len(groups)) if groups[g][0] == way), len(groups))
+            if at == len(groups):
+                groups.append((way, []))
+            home[anchor.node] = at
+            stored |= {t.node for t in anchor.loads if home.get(t.node, at) != at}
+            mine = groups[at][1]
+            if not mine or mine[-1].loops != stage.loops:
+                mine.append(Stage(stage.loops, []))
+            mine[-1].anchors.append(anchor)
+    outer = {"rows": kernel.outer}
+    made = [Kernel("loops", outer.get(way[0], ()), stages, dict(kernel.extents)) for way, stages in groups]
+    return [rows_first(each) for each in made]
 
 
-def _is_tiled(kernel: Kernel, stored: set[Node]) -> bool:
-    nest = choose_span(collapse(Builder(kernel, stored).build()))
-    return launches(nest)[0].kind == "tiles"
+def _way(anchor: Anchor, kernel: Kernel, stored: set[Node]) -> tuple[Any, ...]:
+    """With which others an anchor may be in one kernel: those of the same way."""
+    if not anchor.reduces or anchor.kept is None:
+        return ("rows",)
+    alone = rows_first(Kernel("loops", (), [Stage(anchor.axes, [anchor])], dict(kernel.extents)))
+    kind = _kind(alone, stored)
+    if kind == "tiles":
+        return kind, anchor
+    if anchor.by_rows >= 0:
+        return ("rows",)
+    return "columns" if kind == "columns" else "sums", anchor.axes, anchor.kept
+
+
+def _kind(kernel: Kernel, stored: set[Node]) -> str:
+    return launches(choose_span(collapse(Builder(kernel, stored).build())))[0].kind
 
 
 def launches(nest: Nest) -> list[Launch]:
@@ -120,13 +153,21 @@ def launches(nest: Nest) -> list[Launch]:
         return [Launch("tiles", nest.top, axes, product=product)]
     alone = nest.span is None
     inner = _shared_by_threads(row, axes, nest)
+    along = bool(inner and axes) and _steps(row, axes[-1:], inner) and not _steps(row, inner, axes)
+    end = _one_sum(row)
+    if along and end and not _stores(Block(row.items[:end])):
+        return [Launch("columns", _until(nest.top, row, end), axes, inner), Launch("ends", nest.top, axes, inner)]
+    if along and math.prod(nest.extents[a] for a in axes) >= MANY:
+        inner = set()
     scatters = any(isinstance(i, Update) and i.access.role != "register" for i in everything(nest.top))
     if alone and scatters and (found := _scattered(nest)):
         return found
-    if inner and alone and (end := _long_sum(row, inner, nest)):
+    if inner and alone and end and max(nest.extents[a] for a in inner) >= LONG:
         return [Launch("parts", Block(row.items[:end]), shared=inner), Launch("whole", row, shared=inner)]
     if inner and (axes or alone):
         return [Launch("rows", nest.top, axes, inner)]
+    if nest.span in axes and (sides := _turned(row, axes, nest)):
+        return [Launch("turned", nest.top, axes, turned=sides)]
     if nest.span is not None:
         return [Launch("each", nest.top, axes if nest.span in axes else (nest.span,))]
     return [Launch("once", nest.top)]
@@ -155,10 +196,7 @@ def _shared_by_threads(row: Block, axes: Sequence[int], nest: Nest) -> set[int]:
     if not loops or (axes and max(_length(loop, nest) for loop in loops) < SHARED):
         return set()
     mine = _starts(row.items)
-    found = next((way for way in _ways(loops, mine, nest) if all(_shares_one(loop, way) for loop in loops)), set())
-    along = axes and _steps(row, axes[-1]) and not any(_steps(row, axis) for axis in found)
-    wide = math.prod(nest.extents[a] for a in axes) >= MANY
-    return set() if along and wide else found
+    return next((way for way in _ways(loops, mine, nest) if all(_shares_one(loop, way) for loop in loops)), set())
 
 
 def _ways(loops: Sequence[Loop], mine: set[Access], nest: Nest) -> Iterator[set[int]]:
@@ -180,18 +218,56 @@ def _length(loop: Loop, nest: Nest) -> int:
     return nest.extents[loop.axis] * max([1, *inner])
 
 
-def _steps(block: Block, axis: int) -> bool:
-    """Whether some array is read along an axis, from number to number."""
-    return any(a.role == "in" and a.where and a.where[-1] == counter(axis) for a in accesses(block))
+def _steps(block: Block, axes: Iterable[int], others: Iterable[int]) -> bool:
+    """Whether a matrix is read along one of the axes, from number to number; others of its axes are among `others`."""
+    ends = {counter(axis) for axis in axes}
+    reads = [a.where for a in accesses(block) if a.role == "in" and a.where]
+    return any(where[-1] in ends and not counters_of(*where[:-1]).isdisjoint(others) for where in reads)
 
 
-def _long_sum(row: Block, shared: set[int], nest: Nest) -> int:
-    """How many items of a kernel are there up to its one loop, if that is a long one; else 0."""
+def _one_sum(row: Block) -> int:
+    """How many items of a row there are up to its one loop, if something is summed there; else 0."""
     loops = [(k, i) for k, i in enumerate(row.items, 1) if isinstance(i, Loop)]
     if len(loops) != 1 or not any(isinstance(i, Update) for i in everything(loops[0][1].body)):
         return 0
-    ((end, loop),) = loops
-    return end if loop.axis in shared and nest.extents[loop.axis] >= LONG else 0
+    return loops[0][0]
+
+
+def _stores(block: Block) -> bool:
+    """Whether something is written to arrays there."""
+    return any(isinstance(i, Store) and i.access.role != "register" for i in everything(block))
+
+
+def _until(block: Block, row: Block, end: int) -> Block:
+    """The same loops, in whose row only the first items are."""
+    if block is row:
+        return Block(row.items[:end])
+    return Block([Loop(i.axis, _until(i.body, row, end)) if isinstance(i, Loop) else i for i in block.items])
+
+
+# ------------------------------------------------------------------------------------------------------------ turned
+
+
+def _turned(row: Block, axes: Sequence[int], nest: Nest) -> tuple[int, ...]:
+    """The axis along which all is written, and another one, along which something is read; empty, if there is none."""
+    along = {i.access.where[-1] if i.access.where else None for i in row.items if isinstance(i, Store)}
+    wide = [axis for axis in axes if nest.extents[axis] >= SHARED]
+    inner = next((axis for axis in wide if along == {counter(axis)}), None)
+    if inner is None or any(isinstance(i, (Loop, Update)) for i in row.items):
+        return ()
+    for other in {*wide} - {inner}:
+        sizes = [i.node.dtype.size for i in row.items if isinstance(i, Value) and turns(i, inner, other)]
+        if 0 < sum(sizes) <= TILES:
+            return inner, other
+    return ()
+
+
+def turns(value: Value, inner: int, other: int) -> bool:
+    """Whether a value is read from a matrix along another axis, at a place that is known before all else."""
+    access = value.access if value.kind == "load" and value.guard is None else None
+    if access is None or not access.where or access.where[-1] != counter(other):
+        return False
+    return counter(inner) in access.where and all(w.op in ("counter", "int") for w in access.where)
 
 
 # ---------------------------------------------------------------------------------------------------------- scatter
@@ -206,8 +282,11 @@ def _scattered(nest: Nest) -> list[Launch]:
             axes, _ = _chain(Block([item]), None)
             while axes and not _in_any_order(item, axes, atomic=True):
                 axes = axes[:-1]
-            found.append(Launch("scatter", Block([*before, item]), axes))
-    whole = len(found) + len(before) == len(nest.top.items)
+            lasts = any(isinstance(i, Update) and is_last(i) for i in everything(item.body))
+            if lasts and {loop.axis for loop in (item, *_loops(item.body))} != {*axes}:
+                return []  # whose number it is would not tell who is last
+            found += [Launch(kind, Block([*before, item]), axes) for kind in ["winners"] * lasts + ["scatter"]]
+    whole = all(isinstance(item, (Loop, Value)) for item in nest.top.items)
     return found if whole and all(launch.axes for launch in found) else []
 
 
@@ -222,8 +301,9 @@ def _in_any_order(loop: Loop, axes: Sequence[int], mine: set[Access] | None = No
     for item in everything(Block([loop])):
         if isinstance(item, (Store, Update)) and item.access not in own:
             apart = item.access.role != "register" and all(counter(axis) in item.access.where for axis in axes)
-            summed = isinstance(item, Update) and item.reducer in JOINED and item.dtype.compute in LANES
-            met = atomic and isinstance(item, Update) and is_atomic(item) and item.access.role != "register"
+            summed = isinstance(item, Update) and is_joined(item)
+            met = atomic and isinstance(item, Update) and bool(is_atomic(item) or is_last(item))
+            met = met and item.access.role != "register"
             if not (apart or met or (summed and item.access in (mine or ()))):
                 return False
     return True
@@ -238,9 +318,22 @@ def _loops(block: Block) -> Iterator[Loop]:
     return (i for i in everything(block) if isinstance(i, Loop))
 
 
-def is_atomic(update: Update) -> bool:
-    """Whether a GPU can do it at one place for many threads."""
-    return update.reducer is JOINED[0] and update.dtype.kind in "fiu" and update.dtype.size >= 4
+def is_joined(update: Update) -> bool:
+    """Whether partial results can be put together."""
+    return update.reducer in JOINED and (update.dtype.kind != "b" or "b" in update.reducer.bodies)
+
+
+def is_atomic(update: Update) -> str:
+    """The word for what a GPU can do at one place for many threads; empty, if it cannot."""
+    if update.dtype.kind not in "fiu" or update.dtype.size < 4:
+        return ""
+    words = {id(JOINED[0]): "add"} | ({id(JOINED[2]): "max", id(JOINED[3]): "min"} if update.dtype.kind != "f" else {})
+    return words.get(id(update.reducer), "")
+
+
+def is_last(update: Update) -> bool:
+    """Whether of all that go to one place the last one stays."""
+    return update.reducer is REDUCERS["last"]
 
 
 # --------------------------------------------------------------------------------------------------------- barriers

@@ -122,8 +122,7 @@ def join_loops(kernel: Kernel, anchor: Anchor) -> bool:
     inside = [t for t in anchor.loads if t.node in mine]
     if any(t.view != t.node.shape for t in inside):
         return False
-    rules = (_join_same, _join_outer, _join_columns)
-    return any(rule(kernel, anchor, mine, inside) for rule in rules)
+    return any(rule(kernel, anchor, mine, inside) for rule in (_join_same, _join_outer, _join_columns))
 
 
 def join_beside(whole: Node, makers: Sequence[tuple[Stage, Anchor]]) -> bool:

@@ -28,7 +28,7 @@ from jt_edu.ir.scalar_ops import MULTIPLY
 from jt_edu.runtime.determinism import threads_matter
 from jt_edu.runtime.execute import plan_for
 from jt_edu.runtime.plan import Plan, Step
-from jt_edu.runtime.trace_events import algorithm_of, calls_of, decisions_of
+from jt_edu.runtime.trace_events import algorithm_of, calls_of, decisions_of, launched
 from jt_edu.variable.autocast import DECIDED
 from jt_edu.variable.caller_frame import names_of_caller, nodes_of
 from jt_edu.variable.memory_format import format_of
@@ -294,6 +294,8 @@ class _Writer:
         yield f"{kernels} {what}."
         moved, done, peak = in_words(e.bytes, "B"), in_words(e.flops, "operations"), in_words(e.predicted_peak, "B")
         yield f"{moved} are read and written, {done} are done, and new arrays take at most {peak} at once."
+        if launched(self.plan):
+            yield launched(self.plan)
         casts = dict.fromkeys(f"{cast.function} in {cast.to}" for cast in map(DECIDED.get, self.order) if cast)
         if casts:
             yield f"Regions of autocast have cast what these were given: {', '.join(casts)}."

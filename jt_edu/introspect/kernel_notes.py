@@ -27,6 +27,7 @@ from jt_edu.ir.meta_ops import CONSTANT, Reindex, ReindexReduce
 from jt_edu.ir.node import Node
 from jt_edu.ir.scalar_ops import MULTIPLY
 from jt_edu.runtime.plan import Plan, Step
+from jt_edu.runtime.trace_events import CUBLAS
 
 QUICK = {4: 1.2e-11, 8: 2.3e-11}  # seconds for an operation, by the bytes of a number: of BLAS, and of our kernels
 LOOPS = 6.6e-11  # of generated loops
@@ -39,6 +40,8 @@ WAYS = {  # what the kernels of a GPU are called: cuda/schedule.py
     "each": "a thread for each element", "rows": "a block of threads for each row", "once": "one thread",
     "parts": "a block of threads for each part of a sum", "whole": "one for the sums of those",
     "tiles": "a block of threads for each tile of a product", "scatter": "a thread for each element, with atomics",
+    "columns": "a block of threads for 32 columns and a part of the rows", "ends": "one for the sums of each column",
+    "turned": "a block of threads for each tile that is turned", "winners": "a thread for each, to find the last one",
 }  # fmt: skip
 LOOP = re.compile(r"( *)for (\w+) in range\((.+)\):")
 BLOCK = re.compile(r" {4}(for \w+ in range\()b\d+, minimum\(b\d+ \+ \d+, (\w+)\)")  # of a sum in blocks
@@ -48,9 +51,11 @@ def loops_in_words(step: Step) -> str:
     """The loops of a kernel, as its source has them: "each i0 of 64: (each i1 of 9, then each i2 of 9)"."""
     if step.kind == "code":
         return f"written by hand, {step.span} independent part{'s' if step.span != 1 else ''}"
-    if found := GPU.findall(step.source.text):
+    if step.source.text.startswith("from jt_edu import cuda"):
+        library = ["a product by cuBLAS"] if CUBLAS in step.source.text else []
         numbers = sorted({*CORES.findall(step.source.text)})
-        return ", then ".join(WAYS[kind] for kind in found) + f", on tensor cores: {', '.join(numbers)}" * bool(numbers)
+        ways = [*library, *(WAYS.get(kind, kind) for kind in GPU.findall(step.source.text))]
+        return ", then ".join(ways) + f", on tensor cores: {', '.join(numbers)}" * bool(numbers)
     if step.own is not None:
         return f"a convolution by {step.own.algorithm.name}, {step.span} part{'s' if step.span != 1 else ''}"
     lengths = {p.name: str(a) for p, a in zip(step.source.parameters, step.arguments, strict=False)}

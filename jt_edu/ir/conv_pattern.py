@@ -184,7 +184,7 @@ def strides_of(node: Node, stored: Container[Node]) -> tuple[Node, Strides | Non
     while _is_affine_view(node) and node not in stored:
         assert isinstance(node.op, Reindex), "views are"
         where, node = tuple(w.at(where) for w in node.op.where), node.inputs[0]
-        lines = [_line(w) for w in where]
+        lines = [as_line(w) for w in where]
         if None in lines:
             return best
         if node.data is not None or node in stored or isinstance(node.op, ReindexReduce):
@@ -278,12 +278,12 @@ def _readings(chain: Chain) -> Iterator[_Read]:
 
 
 def _read(shape: Shape, where: tuple[Index, ...], depth: int) -> _Read | None:
-    lines = tuple(_line(w) for w in where)
+    lines = tuple(as_line(w) for w in where)
     known = tuple(line for line in lines if line is not None)
     return _Read(shape, known, depth) if len(known) == len(lines) else None
 
 
-def _line(index: Index) -> Line | None:
+def as_line(index: Index) -> Line | None:
     """An index as a sum of counters, each so many times, and a number; None if it is none."""
     if index.op == "counter":
         return {index.args[0]: 1}, 0
@@ -291,7 +291,7 @@ def _line(index: Index) -> Line | None:
         return {}, index.args[0]
     if index.op not in ("+", "-", "*"):
         return None
-    a, b = (_line(part) for part in index.args)
+    a, b = (as_line(part) for part in index.args)
     if a is None or b is None:
         return None
     if index.op == "*":

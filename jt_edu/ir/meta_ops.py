@@ -215,6 +215,7 @@ class Code(Op):
     span: int
     weight: int  # cost of one element of the output, in multiplications
     gradients: Rules = ()
+    threads: str = ""  # the same in kernels of a GPU, if somebody wrote them: kernel(lo, hi, *inputs, out) launches
 
 
 @dataclass(frozen=True, eq=False)

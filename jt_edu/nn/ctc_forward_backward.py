@@ -24,6 +24,7 @@ from collections.abc import Callable
 
 from jt_edu.ir import scalar_ops as f
 from jt_edu.ir.meta_ops import Rule
+from jt_edu.ops import gpu_rows
 from jt_edu.ops.custom_kernel import kernel
 from jt_edu.variable.var import Var
 
@@ -154,6 +155,7 @@ def _of_sums(forwards: bool) -> tuple[Rule, ...]:
     return lambda out, dout, d, *rest: other(dout, *rest), *map(by_share, range(3))
 
 
-_come = kernel("ways", COME, (_through_said,), weight=60)
-_forwards = kernel("ways_forwards", FORWARDS, _of_sums(True))
-_backwards = kernel("ways_backwards", BACKWARDS, _of_sums(False))
+ALONE = gpu_rows.each(COME.replace("block(come)", "cuda.local.array(1, come.dtype)"))  # a thread has no vectors
+_come = kernel("ways", COME, (_through_said,), weight=60, threads=ALONE)
+_forwards = kernel("ways_forwards", FORWARDS, _of_sums(True), threads=gpu_rows.each(FORWARDS))
+_backwards = kernel("ways_backwards", BACKWARDS, _of_sums(False), threads=gpu_rows.each(BACKWARDS))

@@ -20,6 +20,8 @@ from typing import Any
 from jt_edu.base.dtypes import as_dtype, float_of, int64, promote, sum_of
 from jt_edu.base.errors import ShapeError
 from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.meta_ops import Rule
+from jt_edu.ops import gpu_rows
 from jt_edu.ops.arguments import same_words
 from jt_edu.ops.custom_kernel import Rows, kernel
 from jt_edu.ops.dtype_rules import as_floats, check_order
@@ -76,6 +78,18 @@ LOGCUMSUMEXP = kernel(
     (lambda out, dout, x: _shrunk(x, out) * _backwards(_shrunk(before(out, 0), out), dout),),
     weight=20,
     kind=Rows,
+    threads=gpu_rows.scan(
+        (("np.float64", "np.float64(-np.inf)"), ("np.float64", "np.float64(0)")),  # a sum is s1 * exp(s0)
+        "np.float64(x[row, i]), np.float64(1)",
+        """
+            if s0 > p0:
+                return s0, p1 * math.exp(p0 - s0) + s1
+            if s0 == p0:
+                return s0, p1 + s1
+            return p0, p1 + s1 * math.exp(s0 - p0)
+        """,
+        "out[row, i] = s0 + math.log(s1)",
+    ),
 )
 BEST = """
     def kernel(lo, hi, x, out):
@@ -87,7 +101,17 @@ BEST = """
                     best = i
                 out[row, i] = best
     """
-LARGEST, SMALLEST = (kernel(n, BEST.format(at), kind=Rows) for n, at in (("cummax", ">="), ("cummin", "<=")))
+FURTHER = "return (s0, s1) if s0 != s0 or (p0 == p0 and s0 {} p0) else (p0, p1)"
+
+
+def _best_kernel(name: str, at: str) -> Callable[..., Var]:
+    """Positions of the best so far; on a GPU a thread knows a number and where it is."""
+    states = ("x.dtype", "x[row, 0]"), ("np.int64", "np.int64(0)")
+    threads = gpu_rows.scan(states, "x[row, i], np.int64(i)", FURTHER.format(at), "out[row, i] = s1")
+    return kernel(name, BEST.format(at), kind=Rows, threads=threads)
+
+
+LARGEST, SMALLEST = _best_kernel("cummax", ">="), _best_kernel("cummin", "<=")
 
 
 @cache
@@ -97,21 +121,32 @@ def _linear(kind: str) -> Callable[..., Var]:
         lambda out, dout, a, b: _backwards(a, dout) * before(out, 0).conj(),
         lambda out, dout, a, b: _backwards(a, dout),
     )
-    return kernel("linear_recurrence", LINEAR.format(wide=WIDE[kind]), rules, kind=Rows)
+    wide = WIDE[kind]
+    join, first = "return p0 * s0, s0 * p1 + s1", f"{wide}(a[row, i]), {wide}(b[row, i])"
+    states = (wide, f"{wide}(1)"), (wide, f"{wide}(0)")
+    threads = gpu_rows.scan(states, first, join, "out[row, i] = s1", "a, b")
+    return kernel("linear_recurrence", LINEAR.format(wide=wide), rules, kind=Rows, threads=threads)
 
 
 @cache
 def _cumsum(kind: str) -> Callable[..., Var]:
     """The running sum of numbers of a kind."""
     rule = (lambda out, dout, x: flip(_over_rows(_cumsum, flip(dout, -1)), -1),)
-    return kernel("cumsum", RUNNING.format(wide=WIDE[kind], start=0, sign="+"), rule, kind=Rows)
+    return _running("cumsum", kind, 0, "+", rule)
 
 
 @cache
 def _cumprod(kind: str) -> Callable[..., Var]:
     """The running product of numbers of a kind."""
     rule = (lambda out, dout, x: _backwards(x, dout) * before(out, 1).conj(),)
-    return kernel("cumprod", RUNNING.format(wide=WIDE[kind], start=1, sign="*"), rule, kind=Rows)
+    return _running("cumprod", kind, 1, "*", rule)
+
+
+def _running(name: str, kind: str, start: int, sign: str, rule: tuple[Rule, ...]) -> Callable[..., Var]:
+    wide = WIDE[kind]
+    states = ((wide, f"{wide}({start})"),)
+    threads = gpu_rows.scan(states, f"{wide}(x[row, i])", f"return p0 {sign} s0", "out[row, i] = s0")
+    return kernel(name, RUNNING.format(wide=wide, start=start, sign=sign), rule, kind=Rows, threads=threads)
 
 
 def _over_rows(scan: Callable[[str], Callable[..., Var]], x: Var) -> Var:

@@ -34,8 +34,9 @@ class RowsByTables(Rows):
 
 
 def kernel(
-    name: str, text: str, gradient: Sequence[Rule | None] = (), weight: int = 8, kind: type[Code] = Code
-) -> Callable[..., Var]:
+    name: str, text: str, gradient: Sequence[Rule | None] = (), weight: int = 8, kind: type[Code] = Code,
+    threads: str = "",
+) -> Callable[..., Var]:  # fmt: skip
     """An operator from a kernel written by hand, under a name for pictures and messages.
 
     Args:
@@ -44,6 +45,7 @@ def kernel(
         gradient: for each input a rule (out, dout, *inputs) -> gradient, or None.
         weight: what one element of the output costs, in multiplications; decides whether threads are woken.
         kind: what a fuser may know of it, and a batch: `Rows`, where the work goes by rows.
+        threads: the same for a GPU, see gpu_rows.py; without it a CPU does it there, too.
 
     Returns:
         op(*inputs, shape=..., dtype=..., span=1); [0, span) are pieces of work that do not depend on each other.
@@ -55,22 +57,20 @@ def kernel(
         ...     for i in range(len(x)):
         ...         out[i] = total = total + x[i]
         ... ''')
-        >>> x = array([1.0, 2.0, 3.0])
-        >>> RUNNING(x, shape=x.shape, dtype=x.dtype).numpy()
+        >>> RUNNING(x := array([1.0, 2.0, 3.0]), shape=x.shape, dtype=x.dtype).numpy()
         array([1., 3., 6.], dtype=float32)
     """
     clean, rules = _cleaned(name, text), tuple(gradient)
 
     @lru_cache(maxsize=1 << 12)
     def operator(span: int) -> Code:
-        return kind(name, clean, span, weight, rules)
+        return kind(name, clean, span, weight, rules, threads)
 
     def op(*inputs: Var, shape: Any, dtype: Any, span: int = 1) -> Var:
         given = [as_array(x.cast(float32) if x.dtype.is_half else x) for x in inputs]
         wanted = as_dtype(dtype)
-        computed = float32 if wanted.is_half else wanted
-        node = Node(operator(span), tuple(x.node for x in given), check_shape(shape), computed)
-        return Var._of(node).cast(wanted)
+        computed, nodes = float32 if wanted.is_half else wanted, tuple(x.node for x in given)
+        return Var._of(Node(operator(int(span)), nodes, check_shape(shape), computed)).cast(wanted)
 
     return op
 

@@ -12,6 +12,7 @@ from typing import Any
 from jt_edu.base.dtypes import float32, float64, promote
 from jt_edu.base.errors import DtypeError, ShapeError
 from jt_edu.ir.builders import broadcast_shape
+from jt_edu.ops import gpu_rows
 from jt_edu.ops.arguments import number
 from jt_edu.ops.custom_kernel import Rows, kernel
 from jt_edu.ops.dtype_rules import as_floats
@@ -97,10 +98,20 @@ def _by_y(out: Var, d: Var, x: Var, y: Var) -> Var:
     return _drawn(_pull(out, d).transpose(-1, -2), y, x)
 
 
+THREADS = """
+n, m, total = out.shape[1], out.shape[2], np.{dtype}(0)
+for k in range(x.shape[2]):
+    apart = x[e // (n * m), e // m % n, k] - y[e // (n * m), e % m, k]
+    total += apart * apart
+out[e // (n * m), e // m % n, e % m] = math.sqrt(total)
+"""
 APART = {
-    kind: kernel("distances", TEXT.format(dtype=kind, wide=WIDE), (_by_x, _by_y), 100, Rows)
+    kind: kernel(
+        "distances", TEXT.format(dtype=kind, wide=WIDE), (_by_x, _by_y), 100, Rows,
+        gpu_rows.elements(THREADS.strip().format(dtype=kind), "x, y"),
+    )
     for kind in (float32, float64)
-}
+}  # fmt: skip
 
 
 @castable

@@ -17,6 +17,7 @@ from jt_edu.base.errors import ArgumentError, DtypeError, RangeError
 from jt_edu.ir.builders import check_shape
 from jt_edu.ir.meta_ops import SOURCE
 from jt_edu.ir.node import Node
+from jt_edu.ops import gpu_rows
 from jt_edu.ops.arguments import choice, same_words, yes_or_no
 from jt_edu.ops.concat import stack
 from jt_edu.ops.custom_kernel import kernel
@@ -34,7 +35,7 @@ def kernel(lo, hi, mask, out):
         out[k] = i  # the next one writes over it, unless it is found
         k += mask[i]
     out[n] = k
-""")  # fmt: skip
+""", threads=gpu_rows.found("mask[i]", "mask"))  # fmt: skip
 
 
 def positions(x: Var) -> Var:

@@ -13,6 +13,7 @@ from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.ir.index_expr import Index, counter, load, size
 from jt_edu.ir.meta_ops import reindex
 from jt_edu.ir.node import Node
+from jt_edu.ops import gpu_rows
 from jt_edu.ops.arguments import axis_of, same_words, whole
 from jt_edu.ops.custom_kernel import kernel
 from jt_edu.ops.view import reshape, varargs, view
@@ -106,7 +107,10 @@ def kernel(lo, hi, counts, out):
             if k < len(out):
                 out[k] = i
             k += 1
-""")  # fmt: skip
+""", threads=gpu_rows.scan(
+    (("np.int64", "np.int64(0)"),), "np.int64(counts[i])", "return p0 + s0",
+    "for k in range(s0 - counts[i], min(s0, len(out))):\n    out[k] = i", "counts",
+))  # fmt: skip
 
 
 def _unevenly(x: Var, at: int, counts: Var) -> Var:

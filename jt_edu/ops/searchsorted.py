@@ -13,6 +13,7 @@ from typing import Any
 
 from jt_edu.base.dtypes import bool_, int32, int64, promote, uint8
 from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ops import gpu_rows
 from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.ops.custom_kernel import Rows, kernel
 from jt_edu.ops.dtype_rules import check_order
@@ -52,7 +53,8 @@ SEARCH = """
 def _search(right: bool) -> Callable[..., Var]:
     """The search for the place behind equal numbers, or before them."""
     before = "not (v < e or (e != e and v == v))" if right else "e < v or (v != v and e == e)"
-    return kernel("searchsorted", SEARCH.format(before=before, block=BLOCK), weight=8, kind=Rows)
+    text = SEARCH.format(before=before, block=BLOCK)
+    return kernel("searchsorted", text, weight=8, kind=Rows, threads=gpu_rows.each(text))
 
 
 @template

@@ -15,6 +15,7 @@ from typing import Any
 from jt_edu.base.dtypes import int64, promote
 from jt_edu.ir.index_expr import load
 from jt_edu.ir.scalar_ops import IMAG, REAL
+from jt_edu.ops import gpu_rows
 from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
 from jt_edu.ops.concat import concat, stack
 from jt_edu.ops.create import arange
@@ -32,12 +33,11 @@ from jt_edu.variable.var import Var, as_var, method
 
 __all__ = ["intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_consecutive"]
 FIRSTS = """
-    def kernel(lo, hi, row, out):
-        k, n = 0, len(row)
+    def kernel(lo, hi, x, out):
+        k, n = 0, len(x)
         for i in range(n):
             out[k] = i  # the next one writes over it, unless it differs from the one before
-            a, b = row[i], row[i - 1]
-            k += i == 0 or ({differ})
+            k += {new}
         out[n] = k
 """
 
@@ -100,8 +100,9 @@ def _in_order(x: Var, equal_nan: bool) -> tuple[Var, Var]:
 @cache
 def _firsts(equal_nan: bool) -> Callable[..., Var]:
     """The search in sorted numbers for those that differ from the one before."""
-    differ = "a != b and (a == a or b == b)" if equal_nan else "a != b"
-    return kernel("first_positions", FIRSTS.format(differ=differ))
+    same = " and (x[i] == x[i] or x[i - 1] == x[i - 1])" if equal_nan else ""
+    new = f"i == 0 or (x[i] != x[i - 1]{same})"
+    return kernel("first_positions", FIRSTS.format(new=new), threads=gpu_rows.found(new, "x"))
 
 
 @method

@@ -18,6 +18,7 @@ from typing import Any
 from jt_edu.base.dtypes import DType, bool_, float32, int64, uint8
 from jt_edu.base.errors import RangeError
 from jt_edu.ir.index_expr import load
+from jt_edu.ops import gpu_rows
 from jt_edu.ops.arguments import one_of, same_words, whole, yes_or_no
 from jt_edu.ops.custom_kernel import Rows, kernel
 from jt_edu.ops.dtype_rules import check_order
@@ -217,19 +218,22 @@ def first_positions(rows: Var, many: int, descending: bool) -> Var:
 @cache
 def _by_keeping(falling: bool) -> Callable[..., Var]:
     """The few that come first."""
-    return kernel("topk", FIRST.format(before=BEFORE[falling], block=BLOCK), weight=4, kind=Rows)
+    before = BEFORE[falling]
+    return kernel("topk", FIRST.format(before=before, block=BLOCK), (), 4, Rows, gpu_rows.sort(before))
 
 
 @cache
 def _by_merging(falling: bool) -> Callable[..., Var]:
     """The sort for short rows."""
-    return kernel("argsort", MERGE.format(before=BEFORE[falling]), weight=100, kind=Rows)
+    before = BEFORE[falling]
+    return kernel("argsort", MERGE.format(before=before), (), 100, Rows, gpu_rows.sort(before))
 
 
 @cache
 def _by_digits(dtype: DType, falling: bool) -> Callable[..., Var]:
     """The sort for long rows of a dtype."""
-    return kernel("argsort", _digits(DIGITS, dtype, "~b" if falling else "b"), weight=50, kind=Rows)
+    text, threads = _digits(DIGITS, dtype, "~b" if falling else "b"), gpu_rows.sort(BEFORE[falling])
+    return kernel("argsort", text, (), 50, Rows, threads)
 
 
 @cache
@@ -240,7 +244,7 @@ def _numbers_by_digits(dtype: DType) -> Callable[..., Var]:
         order = sorted_positions(x)
         return dout.reindex_reduce("add", x.shape, lambda i, j: (i, load(0, [i, j])), extras=[order])
 
-    return kernel("sort", _digits(MOVED, dtype, ""), [back], weight=30, kind=Rows)
+    return kernel("sort", _digits(MOVED, dtype, ""), [back], 30, Rows, gpu_rows.sort(BEFORE[False], numbers=True))
 
 
 def _digits(text: str, dtype: DType, turned: str) -> str:

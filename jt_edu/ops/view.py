@@ -24,6 +24,7 @@ from jt_edu.ir.index_expr import as_index, counter
 from jt_edu.ir.meta_ops import Reindex, reindex
 from jt_edu.ir.node import Node, Shape
 from jt_edu.ir.scalar_ops import COPY
+from jt_edu.ops import gpu_rows
 from jt_edu.ops.arguments import axis_of, listed_axes, same_words, whole, yes_or_no
 from jt_edu.ops.custom_kernel import kernel
 from jt_edu.variable.torch_keywords import spread
@@ -151,7 +152,7 @@ def kernel(lo, hi, x, out):
     bits, answer = x.reshape(-1).view(out.dtype), out.reshape(-1)
     for i in range(lo, hi):
         answer[i] = bits[i]
-""")  # fmt: skip
+""", threads=gpu_rows.elements("out[e] = x[e]", "x", "x.reshape(-1).view(out.dtype), out.reshape(-1)"))  # fmt: skip
 
 
 @spread("shape", "size", "dtype")

@@ -46,6 +46,9 @@ class Device(Backend, Protocol):
     Its arrays are as NumPy's in this: `shape`, `dtype`, `nbytes`, `device` (the name below), `reshape(shape)`,
     `view(dtype)`, `ravel()`, and `__array__`, which brings the numbers to the CPU. Nobody writes to them but kernels.
     `empty` makes them, and kernels are given them.
+
+    It may have two more: `page(plan, owns)`, which runs a plan that has run before (plan_source.py), and
+    `launched(plan)`, a sentence about that for traces and explanations.
     """
 
     device: str  # its name, as in x.to(name): the same as `name`
@@ -119,6 +122,16 @@ def forget_plans() -> None:
     """Plan anew what this rank runs from now on, since a device can do more than before, or less."""
     for name in ("plans", "outlines", "alone"):
         current().rank_state.pop(name, None)
+
+
+def _products_by(wanted: bool) -> None:
+    """What is planned from now on has products computed by cuBLAS, which has to be there, or no more."""
+    if wanted:
+        backends.get(CUDA).library()  # type: ignore[attr-defined]
+    forget_plans()
+
+
+CHECKS["cublas"] = _products_by
 
 
 def check_interface(device: Any) -> None:

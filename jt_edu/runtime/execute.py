@@ -238,11 +238,11 @@ def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
     fresh = {} if plan.compiled else compile_plan(plan, plan.device or backends.get(context.flags.backend))
     backend = plan.backend
     assert backend is not None, "somebody compiled the plan"
+    if plan.page is not None and not context.traces:
+        plan.page.run(found := [n.data for n in order], order)
+        return found
     arrays: list[Any] = [n.data for n in order] if plan.device is None else bring(plan.device, order)
     if not context.traces:
-        if plan.page is not None:
-            plan.page.run(arrays, order)
-            return arrays
         run_steps(plan, arrays, backend, order)
         plan.runs += 1
         if plan.runs == AGAIN:  # nothing else may change the page: another thread may have written it meanwhile

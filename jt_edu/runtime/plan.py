@@ -156,7 +156,8 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int], codegen: Codegen)
         (node,) = (a.node for a in kernel.anchors)
         assert isinstance(node.op, Code), "fuse says so"
         cost = (node.op.span, math.prod(node.shape) * float(node.op.weight), False, 0)
-        return _kernel_step(kernel, _code_text(node, node.op), [node], slot, cost, node.op.name)
+        text = _code_text(node, node.op.threads if codegen[1] and node.op.threads else node.op.text)
+        return _kernel_step(kernel, text, [node], slot, cost, node.op.name)
     if kernel.kind == "convolution":
         return _convolution_step(kernel, fused, slot)
     if kernel.kind in ("product", "row blocks"):
@@ -179,10 +180,9 @@ def _kernel_step(
     kernel: Kernel, text: Text, nodes: list[Node], slot: dict[Node, int], cost: tuple[int, float, bool, int], name: str
 ) -> Step:
     span, work, blocks, flops = cost
-    arguments: list[Any] = []
+    arguments: list[Any] = [a.length if a.kind == "length" else None for a in text.arguments]
     binds, numbers, scratch, outputs = [], [], [], []
     for position, a in enumerate(text.arguments):
-        arguments.append(a.length if a.kind == "length" else None)
         if a.kind == "number" and a.node is not None:
             numbers.append((position, slot[a.node]))
         elif a.kind in ("in", "out") and a.node is not None:
@@ -223,15 +223,14 @@ def _convolution_step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> St
     return step
 
 
-def _code_text(node: Node, op: Code) -> Text:
+def _code_text(node: Node, text: str) -> Text:
     """A kernel written by hand: each input as it is, and the output."""
     parameters, arguments = [], []
-    for k, n in enumerate((*node.inputs, node)):
-        out = k == len(node.inputs)
-        parameters.append(Parameter("out" if out else f"in{k}", n.dtype.kernel, len(n.shape)))
-        arguments.append(Argument("out" if out else "in", n, 0, n.shape))
-    line = next((k for k, row in enumerate(op.text.split("\n"), 1) if row.startswith("def kernel(")), 1)
-    return Text(Source(op.text, tuple(parameters), apart=True), tuple(arguments), ((line, node),))
+    for name, n in (*((f"in{k}", i) for k, i in enumerate(node.inputs)), ("out", node)):
+        parameters.append(Parameter(name, n.dtype.kernel, len(n.shape)))
+        arguments.append(Argument(name.rstrip("0123456789"), n, 0, n.shape))
+    line = next((k for k, row in enumerate(text.split("\n"), 1) if row.startswith("def kernel(")), 1)
+    return Text(Source(text, tuple(parameters), apart=True), tuple(arguments), ((line, node),))
 
 
 def _host_step(node: Node, slot: dict[Node, int]) -> Step:

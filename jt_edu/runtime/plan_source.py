@@ -34,7 +34,7 @@ from jt_edu.ir.node import Shape
 from jt_edu.runtime import execute
 from jt_edu.runtime.conv_step import OWN, Own, shared_memory
 from jt_edu.runtime.devices import bring
-from jt_edu.runtime.plan import ROW, Plan, Step
+from jt_edu.runtime.plan import ROW, Page, Plan, Step
 
 OWNED = 1 << 18  # bytes; smaller temporaries are made once: the same memory in each run is still in the cache
 
@@ -225,9 +225,11 @@ def _bytes(plan: Plan, slot: int) -> int:
 
 
 def script_of(plan: Plan, backend: Backend) -> Callable[[list[Any], Sequence[Any]], None]:
-    """All steps of a plan as one function, with memory of its own. On a device, its steps as they are."""
+    """All steps of a plan as one function, with memory of its own."""
     if plan.device is None:
         return Script(plan, backend)
+    if (page := _page_there(plan, owns=True)) is not None:
+        return page.run
 
     def run(arrays: list[Any], nodes: Sequence[Any]) -> None:
         bring(plan.device, nodes, arrays)
@@ -236,8 +238,13 @@ def script_of(plan: Plan, backend: Backend) -> Callable[[list[Any], Sequence[Any
     return run
 
 
-def _written_down(plan: Plan, backend: Backend) -> Script | None:
-    return Script(plan, backend, owns=False) if plan.device is None else None
+def _page_there(plan: Plan, owns: bool) -> Page | None:
+    """The page that a device writes, where it writes some; else its steps run as they are."""
+    return plan.device.page(plan, owns) if hasattr(plan.device, "page") else None
+
+
+def _written_down(plan: Plan, backend: Backend) -> Page | None:
+    return Script(plan, backend, owns=False) if plan.device is None else _page_there(plan, owns=False)
 
 
 execute.written_down = _written_down

@@ -27,6 +27,7 @@ from jt_edu.ir.node import Node
 from jt_edu.runtime.array_summary import value_of
 from jt_edu.runtime.plan import Plan, Step, read_slot
 
+CUBLAS = "jt_edu.cuda.cublas"  # what a text imports whose products are computed by that library
 SEEN = 1 << 20  # elements of the largest value that is stored only to be looked at
 SEEN_BYTES = 256 << 20  # of all of them together
 
@@ -69,7 +70,9 @@ def worth_seeing(order: list[Node]) -> list[Node]:
 
 def announce_plan(plan: Plan, order: list[Node], context: Context) -> None:
     """Tell the open traces how the plan came about, and how much memory it predicts."""
+    note = launched(plan)
     for t in context.traces:
+        t.notes += [note] if note else []
         t.predicted_peak = max(t.predicted_peak, plan.peak)
         t.decisions += [
             Decision(order[d.source].id, order[d.target].id, d.fused, d.rule, d.reason)
@@ -77,13 +80,22 @@ def announce_plan(plan: Plan, order: list[Node], context: Context) -> None:
         ]
 
 
+def launched(plan: Plan) -> str:
+    """How the kernels of a plan are launched on its device when nobody watches; empty where there is nothing to say."""
+    return plan.device.launched(plan) if hasattr(plan.device, "launched") else ""
+
+
 def calls_of(step: Step, node: Node) -> tuple[str, ...]:
     """What a step leaves to others: a product to BLAS, a host call to whoever does it."""
+    if CUBLAS in step.source.text:
+        return ("cuBLAS",)
     return ("BLAS",) if step.way[0] == "BLAS" else (node.op.by,) if isinstance(node.op, HostCall) else ()
 
 
 def algorithm_of(step: Step) -> tuple[str, str]:
     """Which algorithm a convolution or a product runs, and why; two empty texts for anything else."""
+    if CUBLAS in step.source.text:
+        return "cuBLAS", "jt.flags.cublas is True"
     return step.way if step.own is None else (step.own.algorithm.name, step.own.reason)
 
 

@@ -102,8 +102,7 @@ class Generator:
         capture = current().capture
         if capture is not None:  # each replay of a compiled step draws anew
             capture.numbers += [(key, lambda: self.key), (start, lambda: self.draw(count))]
-        counter = elementwise(f.ADD, [number, start], uint64)
-        return elementwise(f.BITS, [key, counter], uint64)
+        return elementwise(f.BITS, [key, elementwise(f.ADD, [number, start], uint64)], uint64)
 
 
 def default_generator() -> Generator:

@@ -334,8 +334,8 @@ print(planned.kernels[-1].source)
 # was printed takes 256 rows of `q` at a time. It multiplies them by all keys (`np.dot`), turns the scores into weights
 # where they stand, multiplies those by the values, and goes on to the next rows. So only the answer is a new array, and
 # each thread needs room for 256 rows of weights (`row0`): both grow with the length, and not with its square. (Up to
-# 256 elements the one block is all there is.) The time does. The gradients need the weights too, so their kernel computes them again. FlashAttention does the same on a GPU,
-# where even 256 rows would be too many.
+# 256 elements the one block is all there is.) The time does. The gradients need the weights too, so their kernel
+# computes them again. FlashAttention does the same on a GPU, where even 256 rows would be too many.
 #
 # **Before you close this page**: you are given a backbone with trained weights, and a hundred labelled images from a
 # hospital. What do you freeze, what do you train, and what do you check before you trust the first score?

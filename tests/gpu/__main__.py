@@ -4,6 +4,9 @@
                       than four minutes; two files, gpu.json and gpu.md. The checkout and the extra "cuda" are enough.
     --compile         every kernel text becomes machine code of four GPUs; no GPU is needed, only numba-cuda
 
+    --host            how long the host needs for each kernel of a step of training, with and without CUDA graphs; no
+                      GPU is needed, only a compiler of C, for a driver that does nothing
+
     --quick           tiny sizes, a part of the rows: does it run at all?
     --steps           only what steps of training print; with --compile
     --every           the parity table in every dtype and shape; with --compile
@@ -20,7 +23,7 @@ from pathlib import Path
 
 import jt_edu as jt
 from jt_edu.cuda.device import ready
-from tests.gpu import cubins, report
+from tests.gpu import cubins, host, report
 
 SECONDS = 220.0
 
@@ -28,6 +31,8 @@ SECONDS = 220.0
 def main(arguments: list[str] | None = None) -> int:
     """Run, and say how it went."""
     options = _options(arguments)
+    if options.host:
+        return host.run(quick=options.quick)
     if options.compile:
         if find_spec("numba_cuda") is None:
             print("Kernels are compiled by numba-cuda, which is not here. Try:  pip install 'jt-edu[cuda]' 'numpy<2.5'")
@@ -44,6 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.gpu", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--compile", action="store_true", help="all kernel texts, for four GPUs; none is needed")
+    parser.add_argument("--host", action="store_true", help="the host's time for each kernel; no GPU is needed")
     parser.add_argument("--steps", action="store_true", help="only those of steps of training")
     parser.add_argument("--every", action="store_true", help="the parity table in every dtype and shape as well")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, a part of the rows")

@@ -82,16 +82,17 @@ def page(gpu: str, found: Agreement, nets: dict[str, dict[str, Any]], speeds: Se
         "",
         "## Speed",
         "",
-        "| | ms | of a copy | TFLOP/s | PyTorch, ms | PyTorch / jt_edu |",
-        "|---|---|---|---|---|---|",
+        "| | ms | of a copy | TFLOP/s | PyTorch, ms | PyTorch / jt_edu | host, µs a kernel |",
+        "|---|---|---|---|---|---|---|",
     ]
     return "\n".join([*lines, *map(_line, speeds), ""])
 
 
 def _line(one: Speed) -> str:
     if one.ours is None:
-        return f"| {one.name} | {one.failed} | | | | |"
+        return f"| {one.name} | {one.failed} | | | | | |"
     share = f"{one.share:.0%}" if one.share is not None else ""
     tflops = f"{one.tflops:.2f}" if one.tflops is not None else ""
     peer = f"{one.peer:.3f} | {one.peer / one.ours:.2f}" if one.peer else "|"
-    return f"| {one.name} | {one.ours:.3f} | {share} | {tflops} | {peer} |"
+    host = f"{one.host:.2f}" if one.host is not None else ""
+    return f"| {one.name} | {one.ours:.3f} | {share} | {tflops} | {peer} | {host} |"

@@ -8,6 +8,7 @@ one wait at the end. The clock is an argument, so that tests can bring their own
 """
 
 import math
+import re
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +26,8 @@ from tests.gpu import work
 Clock = Callable[[], float]
 Shapes = tuple[tuple[int, ...], ...]
 SAMPLES, LEAST, CALLS = 5, 0.02, 1 << 12  # of a row; seconds of one; calls of one at most
+LAUNCHES = re.compile(r"^    \w+\[.+\]\(", re.MULTILINE)  # in a text for a GPU
+WARM, HOST = 8, 25  # calls until a step is a graph; samples of the time on the host
 
 
 class Case(NamedTuple):
@@ -34,6 +37,7 @@ class Case(NamedTuple):
     peer: Callable[[], Any] | None = None
     bytes: int = 0
     flops: float = 0
+    kernels: int = 0  # of a step that is run again: how long does the host need for each?
 
 
 class Row(NamedTuple):
@@ -47,13 +51,17 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Speed:
-    """What was found: milliseconds of a call, of PyTorch's, the share of a copy, TFLOP/s; or why there is nothing."""
+    """What was found: milliseconds of a call, of PyTorch's, the share of a copy, TFLOP/s; or why there is nothing.
+
+    `host` are microseconds of this machine's processor for each kernel.
+    """
 
     name: str
     ours: float | None = None
     peer: float | None = None
     share: float | None = None
     tflops: float | None = None
+    host: float | None = None
     failed: str = ""
 
 
@@ -81,7 +89,9 @@ def measured(row: Row, torch: Any, size: Any, copy: float, clock: Clock) -> Spee
     ours = seconds(case.ours, jt.cuda.synchronize, clock)
     peer = None if case.peer is None else events(torch, case.peer)
     share = case.bytes / ours / copy if case.bytes and copy else None
-    return Speed(row.name, ours * 1e3, peer and peer * 1e3, share, case.flops / ours / 1e12 if case.flops else None)
+    tflops = case.flops / ours / 1e12 if case.flops else None
+    host = host_seconds(case.ours, jt.cuda.synchronize, clock) / case.kernels * 1e6 if case.kernels else None
+    return Speed(row.name, ours * 1e3, peer and peer * 1e3, share, tflops, host)
 
 
 def seconds(call: Callable[[], Any], wait: Callable[[], Any], clock: Clock = time.perf_counter) -> float:
@@ -100,6 +110,24 @@ def seconds(call: Callable[[], Any], wait: Callable[[], Any], clock: Clock = tim
     while sample(count) < LEAST and count < CALLS:
         count *= 2
     return statistics.median(sample(count) / count for _ in range(SAMPLES))
+
+
+def host_seconds(call: Callable[[], Any], wait: Callable[[], Any], clock: Clock, samples: int = HOST) -> float:
+    """How long it takes to put a call in line: what comes after that is the GPU's. The median of some samples."""
+    return statistics.median(host_samples(call, wait, clock, samples))
+
+
+def host_samples(call: Callable[[], Any], wait: Callable[[], Any], clock: Clock, samples: int) -> list[float]:
+    """The same, each of them."""
+    for _ in range(WARM):
+        call()
+    took = []
+    for _ in range(samples):
+        wait()
+        begin = clock()
+        call()
+        took.append(clock() - begin)
+    return took
 
 
 def events(torch: Any, call: Callable[[], Any]) -> float:
@@ -173,8 +201,13 @@ def peer_tf32(torch: Any, a: Any, b: Any) -> Any:
 
 
 def stepped(name: str, torch: Any, *sizes: int) -> Case:
-    """A step of training."""
-    return Case(work.STEPS[name](*sizes), None if torch is None else _peer_step(torch, name, *sizes))
+    """A step of training, under jt.compile."""
+    step = work.STEPS[name](*sizes, compiled=True)
+    step()  # what an optimizer makes for the first step is no part of the others
+    with jt.trace() as trace:
+        step()
+    peer = None if torch is None else _peer_step(torch, name, *sizes)
+    return Case(step, peer, kernels=sum(len(LAUNCHES.findall(kernel.source)) for kernel in trace.kernels))
 
 
 def _peer_step(torch: Any, name: str, *sizes: int) -> Callable[[], Any] | None:

@@ -27,13 +27,25 @@ def gradient_by_number():
     return jt.grad((x[jt.array([1, 0, 1])] * 3).sum(), [x])[0]
 
 
+def put_by_number():
+    x = room(5, 7) + 1
+    x[jt.array([1, 0, 1])] = 3
+    return x
+
+
 GRAPHS = {
     "each": lambda: room(300) * 2 + room(300),
     "rows": lambda: nn.softmax(room(9, 70), 1),
     "parts": lambda: room(1 << 16).sum(),
     "tiles": lambda: room(99, 70) @ room(70, 99),
     "scatter": gradient_by_number,
-    "once": lambda: room(300).cast("uint32").max(),
+    "columns": lambda: room(70, 50).sum(0),
+    "turned": lambda: room(70, 50).transpose(1, 0) * 2,
+    "winners": put_by_number,
+    "scan": lambda: jt.cumsum(room(3, 70), 1),
+    "merged": lambda: jt.argsort(room(3, 70)),
+    "row": lambda: room(300).cast("uint32").max(),
+    "once": lambda: room() + 1,
 }
 
 

@@ -11,7 +11,7 @@ import jt_edu as jt
 from tests.bench import net_ours
 from tests.floors.cuda.fake_driver import FakeLibrary
 from tests.gpu import __main__ as program
-from tests.gpu import checks, report, speed, work
+from tests.gpu import checks, host, report, speed, work
 from tests.gpu.speed import Case, Row
 
 
@@ -60,6 +60,49 @@ def test_each_row_of_the_table_computes_something_on_the_gpu(gpu, row):
 
     assert gpu.launches or "cuMemcpyDtoDAsync_v2" in gpu.calls
     assert (case.bytes > 0) + (case.flops > 0) == (row.build.func is not speed.stepped if row.name != "copy" else 1)
+
+
+def test_the_time_of_the_host_is_that_of_a_call_without_the_wait_for_it():
+    now, calls = [0.0], []
+
+    def call():
+        calls.append(1)
+        now[0] += 2.0
+
+    def wait():
+        now[0] += 100.0
+
+    assert speed.host_seconds(call, wait, lambda: now[0]) == pytest.approx(2)
+    assert len(calls) == speed.WARM + speed.HOST
+
+
+def test_a_step_counts_its_launches_and_the_page_tells_the_time_of_the_host_for_each(gpu):
+    row = next(row for row in speed.TABLE if row.name == "transformer, a step")
+    with jt.flag_scope(backend="cuda"):
+        case = row.build(None, *row.tiny)
+        gpu.launches.clear()
+        case.ours()
+        jt.cuda.synchronize()
+        assert case.kernels == len(gpu.launches)
+        counted = Row("counted", lambda torch: Case(lambda: None, kernels=4), (), ())
+        found = speed.measured(counted, None, (), 0.0, ticking(8e-6))
+
+    assert found.host == pytest.approx(2)
+    assert "| 2.00 |" in report.page("Fake", checks.Agreement(), {}, [found])
+
+
+def test_without_a_gpu_the_time_of_the_host_is_measured_beside_a_driver_that_does_nothing(capsys, monkeypatch):
+    if host.shutil.which("cc") is None:
+        pytest.skip("no compiler of C")
+    before = jt.backends._loaded.get("cuda")
+    assert program.main(["--host", "--quick"]) == 0
+    _, _, *rows = capsys.readouterr().out.splitlines()
+
+    assert [row.split(" | ")[2] for row in rows] == ["yes", "no"]
+    assert all(float(part) > 0 for row in rows for part in row.strip("| ").split(" | ")[3:])
+    assert jt.backends._loaded.get("cuda") is before
+    monkeypatch.setattr(host.shutil, "which", lambda name: None)
+    assert program.main(["--host"]) == 2
 
 
 def test_bytes_and_operations_are_counted_from_the_shapes(gpu):

@@ -25,6 +25,8 @@ from jt_edu.cuda.tensor_core import multiplied_by
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
 
+LENGTH = 2048  # of an example
+
 
 class Collector(CudaSim):
     """A backend that keeps the text of each kernel, and runs none; also that for the oldest GPU, if it is another."""
@@ -83,7 +85,7 @@ class _Noted:
 
 
 def _example(parameter: object) -> object:
-    """The smallest argument of a kind."""
+    """An argument of a kind, as long as a row has to be for all launches of a text."""
     if parameter.rank is None:
         return 1 if parameter.dtype == "int64" else np.dtype(parameter.dtype).type(1)
-    return np.zeros((1,) * parameter.rank, parameter.dtype)
+    return np.zeros((1,) * (parameter.rank - 1) + (LENGTH,) * (parameter.rank > 0), parameter.dtype)

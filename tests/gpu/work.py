@@ -22,31 +22,32 @@ Step = Callable[[], Any]
 LIKED = ("float32", "int64", "complex64", "bool")
 
 
-def resnet18(batch: int = 16, side: int = 64) -> Step:
+def resnet18(batch: int = 16, side: int = 64, compiled: bool = False) -> Step:
     """A step of training on images that are drawn: forward, cross entropy, backward, SGD."""
     jt.set_global_seed(0)
     net, rng = models.resnet18(), np.random.default_rng(0)
     net.train()
     sgd = optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
-    x = jt.array(rng.standard_normal((batch, 3, side, side), np.float32))
-    y = jt.array(rng.integers(0, 1000, batch))
+    images = jt.array(rng.standard_normal((batch, 3, side, side), np.float32))
+    labels = jt.array(rng.integers(0, 1000, batch))
 
-    def step() -> Any:
+    def step(x: Any, y: Any) -> Any:
         loss = nn.cross_entropy_loss(net(x), y)
         sgd.step(loss)
         return loss
 
-    return step
+    step = jt.compile(step) if compiled else step
+    return lambda: step(images, labels)
 
 
-def lenet(batch: int = 64, side: int = 8) -> Step:
+def lenet(batch: int = 64, side: int = 8, compiled: bool = False) -> Step:
     """The small network of two convolutions."""
-    return net_ours.trainer("cnn", side, batch)
+    return net_ours.trainer("cnn", side, batch, compiled=compiled)
 
 
-def transformer(*sizes: int) -> Step:
+def transformer(*sizes: int, compiled: bool = False) -> Step:
     """A transformer: layers, width, heads, length, batch."""
-    return net_ours.trainer("transformer", *sizes)
+    return net_ours.trainer("transformer", *sizes, compiled=compiled)
 
 
 STEPS: dict[str, Callable[..., Step]] = {"lenet": lenet, "resnet18": resnet18, "transformer": transformer}

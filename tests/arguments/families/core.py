@@ -9,6 +9,7 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu import data
+from jt_edu.cuda.repeated_plan import launched
 from jt_edu.lens import compile_processes
 from tests.arguments.inputs import some
 from tests.arguments.rows import Row, refuses, shows
@@ -155,6 +156,12 @@ def flagged(look):
             return look()
 
     return ask
+
+
+def how_launched() -> str:
+    """What would be said of two kernels on a GPU."""
+    with jt.flag_scope(backend="cudasim"):
+        return launched(jt.explain(jt.softmax(x().reshape(2, 2), 1).sum(0) * 3).plan).split(": ")[-1]
 
 
 def told_whole() -> bool:
@@ -310,10 +317,12 @@ ROWS = [
     *shows(jt.flag_scope, "log_v", 1, flagged(lambda: logging.getLogger("jt_edu").isEnabledFor(logging.DEBUG))),
     *shows(jt.flag_scope, "backend", "numba", flagged(runs_with), "numba"),
     *shows(jt.flag_scope, "lenient_grad", True, flagged(gradient_of_nothing), [0.0]),
+    *shows(jt.flag_scope, "cuda_graphs", False, flagged(how_launched), "jt.flags.cuda_graphs is False."),
     *shows(jt.flag_scope, "compile_processes", 3, flagged(compile_processes._processes), 3),
     *shows(jt.flag_scope, "tracebacks", "full", flagged(told_whole)),
     *shows(jt.flag_scope, "module_repr", "jittor", flagged(printed), "Flatten(1, -1)"),
     *refuses(jt.flag_scope, "use_cuda", 1, flagged(kernels)),
+    *refuses(jt.flag_scope, "cublas", True, flagged(kernels)),
     *shows(jt.TracingAllocator, "inner", Counted(), lambda **k: allocated(**k) > 0),
     *errors(),
     *CODE,

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+import jt_edu as jt
+from jt_edu import backends
 from jt_edu.cuda import compiler, device
 from tests.floors.cuda.fake_driver import FakeLibrary
 
@@ -24,3 +26,13 @@ def card(monkeypatch) -> Callable[..., Any]:
         return library
 
     return brought
+
+
+@pytest.fixture
+def gpu(card, monkeypatch) -> Any:
+    """A fake GPU, on which graphs are computed where use_cuda is 1."""
+    library = card()
+    monkeypatch.delitem(backends._loaded, "cuda", raising=False)
+    yield library
+    jt.flags.use_cuda = 0
+    backends._loaded.pop("cuda", None)

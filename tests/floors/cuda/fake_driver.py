@@ -10,6 +10,7 @@ the interpreter finds wrong makes the GPU fail, as hardware does: not at the lau
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import os
 import struct
@@ -46,6 +47,13 @@ class FakeLibrary:
         self.launches: list[tuple[Any, ...]] = []
         self.streams: list[int] = []  # of each the GPU,
         self.lines: dict[int, list[Callable[[], None]]] = {}  # and what waits there
+        self.nodes: dict[int, tuple[int, list[int], tuple[Any, ...]]] = {}  # handle -> graph, those before, its launch
+        self.graphs: dict[int, dict[int, tuple[Any, ...]]] = {}  # executable -> the launch of each of its nodes
+        self.handles = itertools.count(1)
+        self.pinned: dict[int, np.ndarray[Any, Any]] = {}  # address -> bytes of this machine
+        self.marks: dict[int, tuple[int, object]] = {}  # event -> the stream, and its place in that line
+        self.passed: set[object] = set()
+        self.turn = threading.RLock()
         self.broken = 0
         self.mine = threading.local()
 
@@ -114,9 +122,26 @@ class FakeLibrary:
         return 0 if self.streams[stream.value - 1] == self.mine.device else 400
 
     def cuStreamSynchronize(self, stream: ctypes.c_void_p) -> int:
-        while self.lines[stream.value] and not self.broken:
-            self.lines[stream.value].pop(0)()
+        return self._wait(stream.value, None)
+
+    def _wait(self, stream: int, mark: object) -> int:
+        """Do what stands in line, up to a mark."""
+        with self.turn:  # threads that wait do not run ahead of each other
+            while self.lines[stream] and not self.broken and mark not in self.passed:
+                self.lines[stream].pop(0)()
         return self.broken
+
+    def cuEventCreate(self, event: Any, flags: ctypes.c_uint) -> int:
+        event._obj.value = next(self.handles)
+        return 0 if flags.value == 2 else 1
+
+    def cuEventRecord(self, event: ctypes.c_void_p, stream: ctypes.c_void_p) -> int:
+        mark = object()
+        self.marks[event.value] = stream.value, mark
+        return self._later(stream, lambda: self.passed.add(mark))
+
+    def cuEventSynchronize(self, event: ctypes.c_void_p) -> int:
+        return self._wait(*self.marks[event.value]) if event.value in self.marks else 0
 
     # ------------------------------------------------------------------------------------------------------- memory
 
@@ -143,7 +168,16 @@ class FakeLibrary:
             return 1
         return self._later(stream, lambda: ctypes.memmove(target, source, size.value) and None)
 
+    def cuMemHostAlloc(self, pointer: Any, size: ctypes.c_size_t, flags: ctypes.c_uint) -> int:
+        values = np.full(size.value, 0x55, np.uint8)
+        pointer._obj.value = values.ctypes.data
+        self.pinned[values.ctypes.data] = values
+        return 0 if flags.value == 1 else 1
+
     def cuMemcpyHtoDAsync_v2(self, target: Any, source: Any, size: Any, stream: Any) -> int:
+        """Pinned memory is read when it is its turn: who changes it before copies something else."""
+        if any(begin <= source.value < begin + len(values) for begin, values in self.pinned.items()):
+            return self._copy(target, source, size, stream, target)
         return self._copy(target, ctypes.string_at(source, size.value), size, stream, target)
 
     def cuMemcpyDtoHAsync_v2(self, target: Any, source: Any, size: Any, stream: Any) -> int:
@@ -170,14 +204,14 @@ class FakeLibrary:
 
     def cuLaunchKernel(self, function: Any, *given: Any) -> int:
         *sizes, stream, nothing, extra = given
+        return self._launch(stream, function.value, sizes, _row(nothing, extra))
+
+    def _launch(self, stream: Any, function: int, sizes: Any, content: bytes) -> int:
         gx, gy, gz, bx, by, bz, shared = sizes
-        kernel, kinds, registers = self.functions[function.value - 1]
+        kernel, kinds, registers = self.functions[function - 1]
         if bx * by * bz * registers > REGISTERS:
             return 701
-        begin, buffer, end, length, last = extra
-        assert (begin, end, last, nothing) == (1, 2, None, None)
-        room = ctypes.cast(length, ctypes.POINTER(ctypes.c_size_t))[0]
-        arguments = Row(ctypes.string_at(buffer, room), self.at).all(kinds)
+        arguments = Row(content, self.at).all(kinds)
         self.launches.append((kernel.__name__, (gx, gy, gz), (bx, by, bz), shared))
 
         def run() -> None:
@@ -187,6 +221,68 @@ class FakeLibrary:
                 self.broken = 719
 
         return self._later(stream, run)
+
+    # ------------------------------------------------------------------------------------------------------- graphs
+
+    def cuGraphCreate(self, graph: Any, flags: ctypes.c_uint) -> int:
+        graph._obj.value = next(self.handles)
+        return flags.value
+
+    def cuGraphAddKernelNode_v2(self, made: Any, graph: Any, before: Any, count: Any, node: Any) -> int:
+        """The arguments are copied, as those of a launch are."""
+        behind = list((ctypes.c_void_p * count.value).from_buffer(before._obj)) if count.value else []
+        if any(self.nodes[node][0] != graph.value for node in behind):
+            return 1
+        made._obj.value = next(self.handles)
+        self.nodes[made._obj.value] = graph.value, behind, _launch_of(node._obj)
+        return 0
+
+    def cuGraphInstantiateWithFlags(self, made: Any, graph: Any, flags: ctypes.c_ulonglong) -> int:
+        """A copy: what becomes of the nodes later does not matter."""
+        made._obj.value = next(self.handles)
+        nodes = {node: launch for node, (whose, _, launch) in self.nodes.items() if whose == graph.value}
+        self.graphs[made._obj.value] = nodes
+        return flags.value
+
+    def cuGraphExecKernelNodeSetParams_v2(self, executable: Any, handle: Any, node: Any) -> int:
+        if handle.value not in self.graphs[executable.value]:
+            return 1
+        self.graphs[executable.value][handle.value] = _launch_of(node._obj)
+        return 0
+
+    def cuGraphLaunch(self, executable: Any, stream: Any) -> int:
+        """Each node when those are done that it waits for."""
+        waiting, done = dict(self.graphs[executable.value]), set[int]()
+        while waiting:
+            ready = [node for node in waiting if done.issuperset(self.nodes[node][1])]
+            for node in reversed(ready):  # in any order: they wait for others only
+                code = self._launch(stream, *waiting.pop(node))
+                if code:
+                    return code
+            done.update(ready)
+        return 0
+
+    def cuGraphExecDestroy(self, executable: Any) -> None:
+        del self.graphs[executable.value]
+
+    def cuGraphDestroy(self, graph: Any) -> None:
+        for node in [node for node, (whose, *_) in self.nodes.items() if whose == graph.value]:
+            del self.nodes[node]
+
+
+def _row(parameters: Any, extra: Any) -> bytes:
+    """The bytes of the arguments that a launch is given."""
+    begin, buffer, end, length, last = extra
+    assert (begin, end, last, parameters) == (1, 2, None, None)
+    return ctypes.string_at(buffer, ctypes.cast(length, ctypes.POINTER(ctypes.c_size_t))[0])
+
+
+def _launch_of(node: Any) -> tuple[int, list[int], bytes]:
+    """What a CUDA_KERNEL_NODE_PARAMS says, by an own reading of its 72 bytes."""
+    words = struct.unpack("<Q7I4xQQQQ", bytes(node))
+    function, *sizes, parameters, extra, kernel, context = words
+    assert (kernel, context) == (0, 0)
+    return function, sizes, _row(parameters or None, (ctypes.c_void_p * 5).from_address(extra))
 
 
 class Row:

@@ -9,16 +9,6 @@ from jt_edu.base.errors import ArgumentError, BackendError
 from tests.floors.cuda.fake_driver import FakeLibrary
 
 
-@pytest.fixture
-def gpu(card, monkeypatch):
-    """A fake GPU, on which graphs are computed where use_cuda is 1."""
-    library = card()
-    monkeypatch.delitem(backends._loaded, "cuda", raising=False)
-    yield library
-    jt.flags.use_cuda = 0
-    backends._loaded.pop("cuda", None)
-
-
 def numbers(*shape):
     return np.random.default_rng(shape).standard_normal(shape).astype("float32")
 

@@ -10,7 +10,8 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import cuda
-from jt_edu.cuda import compiler
+from jt_edu.cuda import compiler, device
+from jt_edu.cuda.driver import KernelNode, Launch
 
 CC = shutil.which("cc") or shutil.which("gcc")
 
@@ -49,3 +50,40 @@ def test_a_driver_of_c_gets_handles_sizes_and_arguments_as_they_are(of_c):
         add[1, 1](5, a, b, out)
     with pytest.raises(jt.OutOfMemoryError, match="2,199,023,255,552 bytes"):
         cuda.device_array(2**41, "uint8")
+
+
+SIZES = (2**31 - 1, 65535, 3, 4, 5, 6)
+
+
+def row_of(*arrays):
+    """The arguments of `add`, as words."""
+    return np.array([5, *(word for x in arrays for word in x.words)], np.int64)
+
+
+def test_a_driver_of_c_gets_graphs_and_what_is_changed_in_them(of_c):
+    a, b, out, end = (cuda.to_device(np.full(5, k, "float32")) for k in (1, 2, 0, 0))
+    gpu = device.here()
+    function = gpu.driver.load(b"a\0b", "add")
+    rows = [row_of(a, b, out), row_of(out, a, end)]
+    launches = [Launch(function, SIZES, 0, row.ctypes.data, row.nbytes) for row in rows]
+    graph, nodes = gpu.driver.graph(launches)
+    executable = gpu.driver.executable(graph)
+    rows[0][:] = 0  # they were copied
+    gpu.driver.launch_graph(executable, gpu.stream)
+    assert end.copy_to_host().tolist() == [4] * 5  # (1 + 2) + 1
+
+    rows[0][:] = row_of(b, b, out)
+    gpu.driver.change_node(executable, nodes[0], launches[0])
+    gpu.driver.launch_graph(executable, gpu.stream)
+    assert end.copy_to_host().tolist() == [5] * 5
+    gpu.driver.forget_graph(graph, [executable])
+
+
+def test_a_node_of_a_graph_lies_as_in_cuda_h():
+    begins = {name: getattr(KernelNode, name).offset for name, _ in KernelNode._fields_}
+
+    assert ctypes.sizeof(KernelNode) == 72
+    assert begins == {
+        "function": 0, "grid_x": 8, "grid_y": 12, "grid_z": 16, "block_x": 20, "block_y": 24, "block_z": 28,
+        "shared": 32, "parameters": 40, "extra": 48, "kernel": 56, "context": 64,
+    }  # fmt: skip

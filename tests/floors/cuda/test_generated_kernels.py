@@ -13,6 +13,7 @@ import jt_edu as jt
 from jt_edu.base.errors import KernelError
 from jt_edu.base.source_text import remember
 from jt_edu.cuda import emit_cuda, schedule
+from jt_edu.introspect.kernel_notes import WAYS
 from jt_edu.lens.assembly import assembly
 from jt_edu.lens.kernel_edit import find
 
@@ -32,14 +33,29 @@ def gradient(of, *inputs):
     return jt.grad((of(*inputs) ** 2).sum(), [inputs[-1]])[0]
 
 
+def put(x, places, y):
+    x = x + 0
+    x[places] = y
+    return x
+
+
+def of_images(weights=None, **named):
+    weights = WEIGHTS if weights is None else weights
+    return gradient(lambda w, x: jt.nn.conv2d(x, w, **named), weights, IMAGES)
+
+
 A, B, LONG, ROWS = numbers(5, 7), numbers(7, seed=1), numbers(300), numbers(3, 70)
 LEFT, RIGHT, BIAS, BATCHED = numbers(17, 23), numbers(23, 19), numbers(19), numbers(3, 23, 18)
 WIDE, TALL = numbers(9, 66), numbers(70, 9)
 IMAGES, WEIGHTS, GROUPS = numbers(2, 4, 9, 8), numbers(6, 4, 3, 3), numbers(6, 2, 3, 3)
+OTHER = numbers(70, 50, seed=2)
+COLUMNS, SQUARE, THREE, HALVES = numbers(70, 50), numbers(40, 40), numbers(40, 3, 35), IMAGES.cast("float16")
 PLACES, TURNED = jt.array([2, 0, 2, 4]), LEFT.transpose(1, 0)
 BITS = jt.array(np.arange(300) % 3 == 1)
 COMPLEX = jt.array((np.arange(40) * (1 + 2j)).astype("complex64"))
+COMPLEX_COLUMNS = jt.array((np.arange(120) * (1 + 2j)).astype("complex64").reshape(40, 3))
 SCATTERED = ["scatter0", "scatter1", "scatter2"]  # begin, add, round
+PUT = ["scatter0", "winners", "scatter2"]
 
 GRAPHS = {
     "one axis": (lambda: LONG * 2 + LONG, ["each"]),
@@ -52,16 +68,29 @@ GRAPHS = {
     "sums of short rows": (lambda: A.sum(1), ["each"]),
     "sums of long rows": (lambda: ROWS.sum(1), ["rows"]),
     "sums of columns": (lambda: A.sum(0), ["each"]),
+    "sums of long columns": (lambda: COLUMNS.sum(0), ["columns", "ends"]),
+    "columns of what rows are made to": (lambda: jt.nn.softmax(COLUMNS, 1).sum(0), ["rows", "columns", "ends"]),
+    "columns without the means of rows": (
+        lambda: ((COLUMNS - COLUMNS.mean(1, keepdims=True)) * OTHER).sum(0), ["rows", "columns"],
+    ),
+    "what becomes of those": (lambda: jt.exp(COLUMNS.max(0) + COLUMNS[0]), ["columns", "ends"]),
+    "turned over": (lambda: COLUMNS.transpose(1, 0) * 2, ["turned"]),
+    "turned over, and not": (lambda: SQUARE.transpose(1, 0) + SQUARE, ["turned"]),
+    "turned over, of three": (lambda: (THREE > 0).transpose(2, 1, 0), ["turned"]),
+    "halves turned over": (lambda: COLUMNS.cast("float16").transpose(1, 0) * 2, ["turned"]),
     "columns without their means": (lambda: A - A.mean(0, keepdims=True), ["each"]),
     "largest of each row": (lambda: ROWS.max(1), ["rows"]),
     "products of each row": (lambda: ROWS.prod(1), ["rows"]),
     "places of the largest": (lambda: ROWS.argmax(1)[0], ["rows"]),
     "softmax": (lambda: jt.nn.softmax(ROWS, 1), ["rows"]),
     "layer norm": (lambda: jt.nn.layer_norm(ROWS, 70), ["rows"]),
-    "whether any is true": (lambda: BITS.any(), ["once"]),
-    "a sum of complex numbers": (lambda: COMPLEX.sum(), ["once"]),
-    "a sum of bytes": (lambda: jt.array(np.arange(300) % 3).cast("int8").sum(dtype="int8"), ["once"]),
-    "the largest of unsigned numbers": (lambda: jt.array(np.arange(300) % 7).cast("uint32").max(), ["once"]),
+    "whether any is true": (lambda: BITS.any(), ["rows"]),
+    "whether all are, of each row": (lambda: (ROWS > -9).all(1), ["rows"]),
+    "a sum of complex numbers": (lambda: COMPLEX.sum(), ["rows"]),
+    "sums of complex columns": (lambda: COMPLEX_COLUMNS.sum(0), ["columns", "ends"]),
+    "a sum of bytes": (lambda: jt.array(np.arange(300) % 3).cast("int8").sum(dtype="int8"), ["rows"]),
+    "the largest of unsigned numbers": (lambda: jt.array(np.arange(300) % 7).cast("uint32").max(), ["rows"]),
+    "a number": (lambda: LONG.sum().sync() + 1, ["once"]),
     "halves": (lambda: (ROWS.cast("float16") * 2).sum(1), ["rows"]),
     "bfloat16": (lambda: (ROWS.cast("bfloat16") + 1).cast("float32"), ["each"]),
     "small product": (lambda: A @ A.transpose(1, 0), ["each"]),
@@ -75,10 +104,24 @@ GRAPHS = {
     "convolution": (lambda: jt.nn.conv2d(IMAGES, WEIGHTS, numbers(6), stride=2, padding=1), ["tiles"]),
     "convolution in groups": (lambda: jt.nn.conv2d(IMAGES, GROUPS, groups=2), ["tiles"]),
     "gradient of weights": (lambda: gradient(jt.nn.conv2d, IMAGES, WEIGHTS), ["tiles", "tiles"]),
-    "gradient of images": (lambda: gradient(lambda w, x: jt.nn.conv2d(x, w), WEIGHTS, IMAGES), SCATTERED[:2]),
+    "gradient of images": (lambda: of_images(), ["tiles", "tiles"]),
+    "gradient of images, of every other place": (lambda: of_images(stride=2, padding=1), ["tiles", "tiles"]),
+    "gradient of images, of places further apart": (lambda: of_images(dilation=2, padding=2), ["tiles", "tiles"]),
+    "gradient of images, in groups": (lambda: of_images(GROUPS, groups=2), ["tiles"]),
+    "gradient of pooling": (lambda: gradient(lambda x: jt.nn.max_pool2d(x, 3, 2, 1), IMAGES), ["each"] * 4),
+    "gradient of a part": (lambda: gradient(lambda x: x[1:4, ::-2], A), ["each"]),
+    "gradient of one number": (lambda: gradient(lambda x: x[2, 3], A), ["each"]),
+    "gradient of halves that overlap": (lambda: gradient(lambda x: jt.nn.avg_pool2d(x, 3, 1), HALVES), ["each"] * 3),
+    "gradient of a diagonal": (lambda: gradient(lambda x: jt.diagonal(x), A), SCATTERED),
     "pooling": (lambda: jt.nn.max_pool2d(IMAGES, 2), ["each"]),
     "rows by number": (lambda: A[PLACES], ["each"]),
     "gradient of rows by number": (lambda: gradient(lambda x: x[PLACES], A), SCATTERED),
+    "rows put by number": (lambda: put(A, PLACES, B), PUT * 2),
+    "halves put by number": (lambda: put(A.cast("float16"), PLACES, 2.0), ["winners"] * 2),
+    "largest that go to a place": (
+        lambda: jt.zeros((5,), "int32").scatter_reduce(0, PLACES, jt.array([3, -1, 7, 5]).cast("int32"), "amax"),
+        ["scatter0", "scatter0", "scatter1"],
+    ),
     "nothing": (lambda: A[:0] + 1, ["each"]),
     "sums of nothing": (lambda: A[:, :0].sum(1), ["each"]),
 }  # fmt: skip
@@ -98,6 +141,7 @@ def test_the_numbers_are_a_cpus_and_the_right_threads_make_them(name):
     assert found.dtype == expected.dtype
     made = [kind for source in sources for kind in re.findall(r"@cuda.jit\ndef (\w+)\(", source)]
     assert [kind for kind in made if kind in kinds] == kinds
+    assert {kind.rstrip("0123456789") for kind in made} <= {*WAYS}, "jt.explain has no words for it"
 
 
 def test_threads_share_one_loop_of_a_nest_and_never_two():
@@ -163,6 +207,25 @@ def test_a_race_in_such_a_kernel_is_told(name, part, instead, arguments):
 
     with pytest.raises(KernelError, match="race"):
         space["kernel"](0, 1, *given, np.empty(arguments[-1], np.float32))
+
+
+@pytest.mark.parametrize("batch", [5, 34])
+def test_the_gradients_of_layers_are_sums_of_threads_that_never_meet(batch):
+    """A CPU fuses the gradients of two layers into loops over rows, and adds into the weights' row by row."""
+    net, x = jt.nn.Sequential(jt.nn.Linear(6, 20), jt.nn.Softmax(-1), jt.nn.Linear(20, 4)), numbers(batch, 6)
+
+    def gradients():
+        found = jt.grad((net(x) ** 2).sum(), [*net.parameters(), x])
+        jt.sync_all()  # in one run, so that they are fused
+        return [v.numpy() for v in found]
+
+    expected = gradients()
+    with jt.flag_scope(backend="cudasim"), jt.trace() as trace:
+        found = gradients()
+
+    assert not [k.name for k in trace.kernels if "atomic" in k.source]
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
 
 
 def test_an_mlp_trains_as_on_a_cpu():

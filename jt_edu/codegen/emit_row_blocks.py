@@ -99,6 +99,7 @@ class _BlockPrinter(Printer):
         self.first = Value("counter", self.products[0].node, 0)  # the first row of a block
         self.names[self.first] = "r0"
         self.sides = {self.row: "r0, r1"}
+        self.inner = {k for s in kernel.stages[1:-1] for a in s.anchors for k in a.axes} - {*kernel.outer}
         self.end = ""  # of the columns, where not all of them count
         self.matrices: dict[Node, str] = {}
         self.room = 0  # bytes of all of them
@@ -117,32 +118,45 @@ class _BlockPrinter(Printer):
             self._consume(p, depth)
 
     def _loops_over_blocks(self, depth: int) -> int:
-        """The loops over matrices and over blocks of their rows, and the counters of what was a matrix."""
-        node, shared = self.first.node, self.count // self.batch
+        """The loops over matrices and over blocks of their rows; how deep what a block does stands in them."""
+        node, write = self.first.node, self._write
         rows, high = self._length_of(self.row), self._size("high", self.high)
-        each = self._size("shared", shared) if shared > 1 else ""
         if self.sums:
-            if self.batch > 1:
-                self._write(depth, f"for {self._matrix(self.batch)} in range(lo, hi):", node)
-                depth += 1
-            if shared > 1:
-                self._clear(self.batch, depth)
-                whole = f"m0 * {each}, m0 * {each} + {each}" if self.batch > 1 else each
-                self._write(depth, f"for i0 in range({whole}):", node)
-                depth += 1
-            self._clear(self.count, depth)
-            self._write(depth, f"for r0 in range(0, {rows}, {high}):", node)
+            depth = self._loops_over_matrices(depth)
+            write(depth, f"for r0 in range(0, {rows}, {high}):", node)
         else:
-            block, part = self._new("b"), ""
-            self._write(depth, f"for {block} in range(lo, hi):", node)
-            if self.count > 1:
-                blocks = self._size("blocks", self.blocks)
-                part = f" % {blocks}"
-                self._write(depth + 1, f"i0 = {block} // {blocks}", node)
-            if self.count > 1 < min(shared, self.batch):
-                self._write(depth + 1, f"m0 = i0 // {each}", node)
-            self._write(depth + 1, f"r0 = {block}{part} * {high}", node)
-        self._write(depth + 1, f"r1 = minimum(r0 + {high}, {rows})", node)
+            block, blocks = self._new("b"), self._size("blocks", self.blocks) if self.count > 1 else ""
+            write(depth, f"for {block} in range(lo, hi):", node)
+            if blocks:
+                write(depth + 1, f"i0 = {block} // {blocks}", node)
+            if 1 < self.batch < self.count:
+                write(depth + 1, f"m0 = i0 // {self._shared()}", node)
+            write(depth + 1, f"r0 = {block}{f' % {blocks}' * bool(blocks)} * {high}", node)
+        write(depth + 1, f"r1 = minimum(r0 + {high}, {rows})", node)
+        self._name_axes(depth + 1)
+        return depth + 1
+
+    def _loops_over_matrices(self, depth: int) -> int:
+        """Sums over all rows of a matrix are begun before its blocks."""
+        node = self.first.node
+        if self.batch > 1:
+            self._write(depth, f"for {self._matrix(self.batch)} in range(lo, hi):", node)
+            depth += 1
+        if self.batch < self.count:
+            self._clear(self.batch, depth)
+            each = self._shared()
+            whole = f"m0 * {each}, m0 * {each} + {each}" if self.batch > 1 else each
+            self._write(depth, f"for i0 in range({whole}):", node)
+            depth += 1
+        self._clear(self.count, depth)
+        return depth
+
+    def _shared(self) -> str:
+        """How many matrices of rows share one that is none."""
+        return self._size("shared", self.count // self.batch)
+
+    def _name_axes(self, depth: int) -> None:
+        """The counters of what was one matrix after the other, where something is read by them."""
         indices = [w for a in accesses(self.nest.top) for w in a.where]
         indices += [i.index for i in everything(self.nest.top) if isinstance(i, Value) and i.index is not None]
         if len(self.lead) > 1:
@@ -154,16 +168,16 @@ class _BlockPrinter(Printer):
                 self.axes[axis] = "0"
             elif axis in counters_of(*indices) and len(self.lead) > 1:
                 part = f"i0 // {self._size(axis, behind)}" if behind > 1 else "i0"
-                self._write(depth + 1, f"{self.axes[axis]} = {part} % {self._length_of(axis)}", node)
-        return depth + 1
+                self._write(depth, f"{self.axes[axis]} = {part} % {self._length_of(axis)}", self.first.node)
 
     def _make_room(self, depth: int) -> None:
         """The matrices for what is made on the way, with as many columns as count."""
         node, columns = self.first.node, self._size(("width", self.width), self.width)
-        if self._is_causal():
+        relied = self._left_out()
+        if relied is not None:
             self.end = self._new("e")
             numbers = {v.node: v for v in everything(self.nest.top) if isinstance(v, Value) and v.kind == "number"}
-            asked = [f"{self._use(v)} == {literal(n.data, n.dtype)}" for n, v in numbers.items() if n in self.relied]
+            asked = [f"{self._use(v)} == {literal(n.data, n.dtype)}" for n, v in numbers.items() if n in relied]
             whole = f" if {' and '.join(asked)} else {columns}" if asked else ""
             self._write(depth, f"{self.end} = minimum(r1, {columns}){whole}", node)
         for sharing in self._rooms():
@@ -201,18 +215,14 @@ class _BlockPrinter(Printer):
                 rooms.append([node])
         return rooms
 
-    def _is_causal(self) -> bool:
-        """Whether the columns behind the last row of a block can be left out."""
+    def _left_out(self) -> set[Node] | None:
+        """Whether the columns behind the last row of a block can be left out: the numbers on which that relies."""
         forms = all(p.right.transposed for p in self.producers) and all(
             how == "left" or (how == "each" and not p.right.transposed) for p, (_, how) in self.rows_of.items()
         )
-        inner = {k for s in self.kernel.stages[1:-1] for a in s.anchors for k in a.axes} - {*self.kernel.outer}
-        beyond = Beyond(self.kernel)
-        found = forms and {self.kernel.extents[k] for k in inner} == {self.width}
-        if not found or not beyond.is_nothing({rows for rows, _ in self.rows_of.values()}):
-            return False
-        self.inner, self.relied = inner, beyond.numbers
-        return True
+        beyond, widths = Beyond(self.kernel), {self.kernel.extents[k] for k in self.inner}
+        nothing = forms and widths == {self.width} and beyond.is_nothing({rows for rows, _ in self.rows_of.values()})
+        return beyond.numbers if nothing else None
 
     def _clear(self, batch: int, depth: int) -> None:
         """Begin the sums over rows of those products that have so many matrices."""

@@ -23,7 +23,7 @@ from jt_edu.cuda.device import Device, here, is_available
 from jt_edu.cuda.device_array import CardArray, HostArray, to_device
 from jt_edu.cuda.gpu_function import GpuFunction
 
-USUAL_SHARED = 48 * 1024  # bytes that a launch may ask for without a word
+USUAL_SHARED = 48 * 1024  # bytes that a block may have without a word
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Loaded:
     kinds: tuple[Kind, ...]
     form: struct.Struct
     report: compiler.Report
-    shared: int = USUAL_SHARED
+    shared: int
 
 
 def has(arguments: Sequence[Any]) -> bool:
@@ -107,5 +107,6 @@ def _load(kernel: GpuFunction, kinds: Any, device: Device) -> Loaded:
     """The kernel on the GPU; compiled and loaded once for these kinds of arguments."""
     made = compiler.compiled(kernel, kinds, device.capability)
     function = device.driver.load(made.cubin, made.entry)
-    found = kernel.loaded[device, kinds] = Loaded(function, kinds, struct.Struct(layout(kinds)), made.report)
+    free = USUAL_SHARED - made.report.shared  # a GPU counts both kinds together
+    found = kernel.loaded[device, kinds] = Loaded(function, kinds, struct.Struct(layout(kinds)), made.report, free)
     return found

@@ -153,11 +153,12 @@ def launches(nest: Nest) -> list[Launch]:
         return [Launch("tiles", nest.top, axes, product=product)]
     alone = nest.span is None
     inner = _shared_by_threads(row, axes, nest)
-    along = bool(inner and axes) and _steps(row, axes[-1:], inner) and not _steps(row, inner, axes)
+    count = math.prod(nest.extents[a] for a in axes)
+    along = bool(inner and axes and count) and _steps(row, axes[-1:], inner) and not _steps(row, inner, axes)
     end = _one_sum(row)
     if along and end and not _stores(Block(row.items[:end])):
         return [Launch("columns", _until(nest.top, row, end), axes, inner), Launch("ends", nest.top, axes, inner)]
-    if along and math.prod(nest.extents[a] for a in axes) >= MANY:
+    if along and count >= MANY:
         inner = set()
     scatters = any(isinstance(i, Update) and i.access.role != "register" for i in everything(nest.top))
     if alone and scatters and (found := _scattered(nest)):

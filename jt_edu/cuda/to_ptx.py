@@ -22,6 +22,10 @@ from types import CellType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+
+if not hasattr(np, "row_stack"):  # gone since NumPy 2.5, and numba-cuda looks it up as it starts
+    vars(np)["row_stack"] = np.vstack
+
 from cuda.bindings.nvjitlink import nvJitLinkError
 from cuda.bindings.nvvm import nvvmError
 from cuda.core import Linker, LinkerOptions, ObjectCode

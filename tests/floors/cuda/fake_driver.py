@@ -68,11 +68,13 @@ class FakeLibrary:
 
         return counted
 
-    def compile(self, kernel: Any, kinds: Any, cc: tuple[int, int], registers: int = 32) -> compiler.Compiled:
+    def compile(
+        self, kernel: Any, kinds: Any, cc: tuple[int, int], registers: int = 32, shared: int = 0
+    ) -> compiler.Compiled:
         """What stands in the place of numba-cuda: machine code is a name for the kernel."""
         cubin = repr((fingerprint(kernel, {}), kinds, cc)).encode()
         self.kernels[cubin] = kernel, kinds, registers
-        report = compiler.Report(registers, 0, 0, 0)
+        report = compiler.Report(registers, 0, 0, shared)
         return compiler.Compiled(kernel.__name__, kinds, cc, kernel.__name__, "", cubin, report)
 
     @property

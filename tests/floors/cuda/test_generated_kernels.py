@@ -302,3 +302,11 @@ def test_a_product_becomes_tiles_though_a_batch_norm_has_joined_it():
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-4)
     assert any("def tiles" in k.source for k in trace.kernels)
     assert not any("def scatter" in k.source for k in trace.kernels)
+
+
+@pytest.mark.parametrize("shape", [(100, 0), (0, 100), (0, 0), (3, 100, 0)])
+def test_sums_of_columns_that_are_not_there_are_empty(shape):
+    with jt.flag_scope(backend="cudasim"):
+        found = jt.zeros(*shape).sum(0).numpy()
+
+    np.testing.assert_array_equal(found, np.zeros(shape, np.float32).sum(0))

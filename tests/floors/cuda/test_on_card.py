@@ -203,6 +203,15 @@ def test_a_launch_has_three_axes_and_shared_memory_of_its_own(card):
         ignores[1, 1, 0, 300_000](row())
 
 
+def test_memory_that_a_kernel_names_and_memory_that_a_launch_asks_for_are_counted_together(card, monkeypatch):
+    library = card()
+    monkeypatch.setattr(on_card.compiler, "compiled", lambda *given: library.compile(*given, shared=40_000))
+
+    cuda.jit(nothing.function)[1, 1, 0, 20_000](row())
+
+    assert library.calls.count("cuFuncSetAttribute") == 1
+
+
 def test_a_block_without_room_for_its_threads_says_what_they_need(card, monkeypatch):
     library = card()
     monkeypatch.setattr(on_card.compiler, "compiled", lambda *given: library.compile(*given, registers=100))

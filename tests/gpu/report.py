@@ -34,19 +34,30 @@ def run(
 
     rows = checks.in_turn(FEW if quick else 1)
     found = checks.parity(rows, until(PARITY), (0 if quick else allowed()) if processes is None else processes)
+    nets: dict[str, dict[str, Any]] = {}
+    speeds: list[Speed] = []
+
+    def write() -> str:
+        """After each part, so that nothing is lost where a later one ends the process."""
+        facts = {
+            "gpu": gpu, "capability": capability, "seconds": clock() - begin,
+            "parity": asdict(found), "training": nets, "speed": [asdict(one) for one in speeds],
+        }  # fmt: skip
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "gpu.json").write_text(json.dumps(facts, indent=1) + "\n")
+        text = page(gpu, found, nets, speeds)
+        (folder / "gpu.md").write_text(text)
+        return text
+
+    write()
     found.wrong |= checks.products(*[(33, 20, 34)] * quick)
-    nets = _trained(until(TRAINING), quick=quick)
+    nets |= _trained(until(TRAINING), quick=quick)
+    write()
     with jt.flag_scope(backend="cuda"):
-        speeds = [*jt.progress(speed.table_of(speed.TABLE, quick, until(1.0), clock))]
-    facts = {
-        "gpu": gpu, "capability": capability, "seconds": clock() - begin,
-        "parity": asdict(found), "training": nets, "speed": [asdict(one) for one in speeds],
-    }  # fmt: skip
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "gpu.json").write_text(json.dumps(facts, indent=1) + "\n")
-    text = page(gpu, found, nets, speeds)
-    (folder / "gpu.md").write_text(text)
-    print(text)
+        for one in jt.progress(speed.table_of(speed.TABLE, quick, until(1.0), clock)):
+            speeds.append(one)
+            write()
+    print(write())
     return int(bool(found.wrong) or any(not net["right"] for net in nets.values()))
 
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -182,6 +183,28 @@ def test_rows_beyond_the_box_of_time_are_counted(gpu):
     found = checks.parity(numbers, lambda: next(left), 0)
 
     assert (found.right, found.wrong, found.missing) == (checks.CHUNK, {}, len(numbers) - checks.CHUNK)
+
+
+def test_rows_that_the_interpreter_would_compute_are_not_right(gpu, monkeypatch):
+    monkeypatch.setattr(jt.cuda, "is_available", lambda: False)
+
+    assert checks.parity(checks.in_turn(600), lambda: 1.0, 0).right == 0
+
+
+def ends(numbers):
+    """What stands for rows, the first of which end their process."""
+    if 0 in numbers:
+        os._exit(1)
+    return dict.fromkeys(map(str, numbers), "")
+
+
+def test_a_row_that_ends_its_process_takes_no_answers_with_it(monkeypatch):
+    monkeypatch.setattr(checks, "chunk_agrees", ends)
+
+    found = checks.parity([*range(3 * checks.CHUNK)], lambda: 60.0, 1)
+
+    assert found.missing > 0
+    assert not found.wrong
 
 
 def test_all_rows_have_their_turn_once():

@@ -203,6 +203,14 @@ def test_a_launch_has_three_axes_and_shared_memory_of_its_own(card):
         ignores[1, 1, 0, 300_000](row())
 
 
+@pytest.mark.parametrize("grid", [(1, 65_536), (1, 1, 70_000)])
+def test_more_blocks_along_y_than_a_gpu_has_are_refused_in_words(card, grid):
+    card()
+
+    with pytest.raises(jt.ArgumentError, match=r"65,535 blocks along y and z.*the long side along x"):
+        cuda.jit(nothing.function)[grid, 1](row())
+
+
 def test_memory_that_a_kernel_names_and_memory_that_a_launch_asks_for_are_counted_together(card, monkeypatch):
     library = card()
     monkeypatch.setattr(on_card.compiler, "compiled", lambda *given: library.compile(*given, shared=40_000))

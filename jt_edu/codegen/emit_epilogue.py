@@ -65,7 +65,7 @@ def tail_of(kernel: Kernel, stored: set[Node], apart: int) -> Tail:
     n, o, *places = joined[-1].axes
     loops = Kernel("loops", (n, o), [_one_channel(stage) for stage in kernel.stages[1:]], kernel.extents)
     nest = collapse(Builder(loops, stored | {a.node for a in joined}).build(), alone=(n, o))
-    nest.top = _inside(_inside(nest.top, n), o)
+    nest.top = loop_opened(loop_opened(nest.top, n), o)
     printer = _TailPrinter(nest, sums.contraction.sizes, apart)
     printer.axes |= {n: "n", o: "o", places[0]: "q"}
     goal = next((a for a in accesses(nest.top) if a.node is written and a.role == "out"), None)
@@ -107,7 +107,7 @@ class _TailPrinter(Printer):
         return Index("value", value)
 
 
-def _inside(block: Block, axis: int) -> Block:
+def loop_opened(block: Block, axis: int) -> Block:
     """The block, with what is in the loop of `axis` in the place of that loop."""
     items = [i for item in block.items for i in (item.body.items if _is(item, axis) else [item])]  # type: ignore[union-attr]
     return Block(items)

@@ -23,7 +23,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from jt_edu.codegen.emit_epilogue import _inside
+from jt_edu.codegen.emit_epilogue import loop_opened
 from jt_edu.codegen.emit_python import Argument, Printer, Source, Text, literal
 from jt_edu.codegen.loop_ir import Access, Block, Loop, Nest, Store, Value, accesses, collapse, cut, everything
 from jt_edu.codegen.lowering import Builder
@@ -66,7 +66,7 @@ def row_block_text(kernel: Kernel, stored: set[Node]) -> Blocks:
     printer.nest = nest = cut(collapse(nest, alone=(row,)))
     printer.lead = [axis for axis in kernel.outer[:-1] if axis in nest.extents]
     for axis in printer.lead:
-        nest.top = _inside(nest.top, axis)
+        nest.top = loop_opened(nest.top, axis)
     text = printer.print()
     head = "import numpy as np\n" + ("" if text.source.text.startswith("from") else "\n\n")
     lines = tuple((line + head.count("\n"), node) for line, node in text.lines)

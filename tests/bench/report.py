@@ -34,9 +34,9 @@ first step of a program, `threads` what a second thread is worth, `tuning` what 
 in less than four minutes (with `pip install 'jt-edu[cuda]' 'numpy<2.5'`); it was tried against a fake driver only.
 Without one, `python -m tests.gpu --compile` says what the kernels need: all 3,700 of two steps of LeNet, resnet18 and
 a transformer, of the parity table and of its gradients become machine code for sm_75, 80, 90 and 120, without spills;
-tiles take up to 139 registers. And `python -m tests.gpu --host` measures what the processor does for each kernel of a
-step that is run again, beside a driver that does nothing: of resnet18 0.6 µs for its plan with CUDA graphs and 1.5
-without, and 2.2 and 3.4 to 5.0 for all that jt.compile does (two cores, busy).
+tiles take up to 139 registers (before halves went to tensor cores). And `python -m tests.gpu --host` measures what
+the processor does for each kernel of a step that is run again, beside a driver that does nothing: of resnet18 0.6 µs
+for its plan with CUDA graphs and 1.5 without, and 2.2 and 3.4 to 5.0 for all that jt.compile does (two cores, busy).
 """
 
 PROVISIONAL = "**Measured on a machine that was busy with other things: provisional.**"

@@ -17,6 +17,7 @@ from typing import Any
 import jt_edu.nn.serialization as files
 from jt_edu.base.errors import ArgumentError
 from jt_edu.variable.parallel_context import place
+from jt_edu.variable.random import set_global_seed
 from jt_edu.zoo.factory import load_checkpoint
 from jt_edu.zoo.training import checkpoint, parts
 from jt_edu.zoo.training.config import checked, layered, parser, run_program
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> Measured:
 
     Example:
         >>> jt.zoo.validate.main(["--batch-size", "360"]).images
-        loss 2.3...  top1 ...  top5 ...  360 images, ... a second
+        loss 2...  top1 ...  top5 ...  360 images, ... a second
         360
     """
     more = parser("validate")
@@ -74,6 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> Measured:
     cfg = checked(
         layered(told, None if weights is None else checkpoint.settings_of(files.load(checkpoint.existing(weights))))
     )
+    set_global_seed(cfg.SEED)  # a network without a file has random weights: the same in each run
     found = evaluate(cfg, weights, not told.get("no_ema", False))
     if not place()[0]:
         _written(told.get("per_class"), ("class", "images", "percent"), found.per_class)

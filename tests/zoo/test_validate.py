@@ -36,6 +36,12 @@ def test_the_weights_are_others_than_their_averages(run):
     assert validate.main(["--checkpoint", last]).loss != validate.main(["--checkpoint", last, "--no-ema"]).loss
 
 
+def test_a_network_without_a_file_has_the_weights_of_its_seed():
+    losses = [validate.main(["--batch-size", "360", "--seed", seed]).loss for seed in "334"]
+
+    assert losses[0] == losses[1] != losses[2]
+
+
 def test_tables_are_written(run, tmp_path):
     files = [tmp_path / "classes.csv", tmp_path / "confusion.csv"]
     flags = ["--checkpoint", str(run[0] / "last.npz"), "--per-class", str(files[0]), "--confusion", str(files[1])]

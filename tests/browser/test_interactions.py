@@ -140,6 +140,17 @@ def test_the_slider_of_fusion_scrubs_and_keys_step(page, view):
     stands_at(fusion, 4)
 
 
+def test_an_arrow_on_the_slider_of_fusion_is_one_pass(page, view):
+    fusion = view("fusion")
+    slider = fusion.locator(".jt-passes input")
+    slider.press("Home")
+    stands_at(fusion, 0)
+    slider.press("ArrowRight")
+    stands_at(fusion, 1)
+    slider.press("ArrowLeft")
+    stands_at(fusion, 0)
+
+
 def test_an_edge_of_fusion_says_its_rule_and_a_prediction_is_scored(page, view):
     fusion = view("fusion")
     fusion.get_by_role("button", name="Fit").click()  # all of it, also what is below

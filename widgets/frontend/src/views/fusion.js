@@ -115,6 +115,7 @@ export class Lens {
         const last = this.passes.length - 1;
         this.slider = h("input", {
             type: "range", min: 0, max: last, step: "any", "aria-label": "pass",
+            onkeydown: (/** @type {KeyboardEvent} */ event) => this.slide(event),
             oninput: () => this.move(Number(this.slider?.value), false),
             onchange: () => this.fly(Math.round(Number(this.slider?.value))),
         }); // prettier-ignore
@@ -259,8 +260,6 @@ export class Lens {
         if (isButton(event, /** @type {Element} */ (this.panel))) {
             return walkButtons(/** @type {Element} */ (this.panel), event.key, () => this.choose(this.chosen ?? ""));
         }
-        const sliding = event.target === this.slider && /^(Arrow(Left|Right)|Home|End)$/.test(event.key);
-        if (sliding) return this.slide(event.key);
         const act = this.guess.key(event.key) ?? this.actions()[event.key];
         if (act) act();
         else if (/^(Arrow|Home$|End$)/.test(event.key)) this.walk(event.key);
@@ -281,12 +280,13 @@ export class Lens {
         };
     }
 
-    /** @param {string} key */
-    slide(key) {
+    /** @param {KeyboardEvent} event on the slider, whose own steps would be far smaller than a pass */
+    slide(event) {
         const here = Math.round(this.point);
-        const to = { ArrowLeft: here - 1, ArrowRight: here + 1, Home: 0, End: this.passes.length - 1 }[key];
-        this.fly(to ?? here);
-        return true;
+        const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+        if (!by || !alone(event)) return;
+        event.preventDefault();
+        this.fly(here + by);
     }
 
     /** @param {string} key */

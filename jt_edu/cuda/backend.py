@@ -18,11 +18,12 @@ import numpy as np
 from jt_edu import backends
 from jt_edu.backends import Program, PythonBackend
 from jt_edu.base.context import current
-from jt_edu.base.errors import BackendError
+from jt_edu.base.errors import ArgumentError, BackendError
+from jt_edu.base.plural import plural
 from jt_edu.codegen.emit_python import Source
 from jt_edu.cuda import cublas
-from jt_edu.cuda.device import device_count, get_device_capability, ready
-from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
+from jt_edu.cuda.device import current_device, device_count, get_device_capability, ready
+from jt_edu.cuda.device_array import DeviceArray, on_gpu
 from jt_edu.cuda.emit_cuda import HEADER, cuda_loops
 from jt_edu.cuda.memory import garbage
 from jt_edu.cuda.repeated_plan import Page, launched
@@ -65,13 +66,21 @@ class Cuda(PythonBackend):
         """Kernels for loops, with its tensor cores; and for products a library, if it is asked for."""
         return (), partial(cuda_loops, able=self._able, library=current().flags.cublas)
 
+    def check_number(self, number: str) -> None:
+        """Refuse x.to("cuda:1"), unless that is the GPU of this thread."""
+        mine = current_device()
+        if number != str(mine):
+            asked = "a thread computes on one GPU at a time"
+            found = f"cuda:{number} in a thread of cuda:{mine}, of {plural(device_count(), 'GPU')}"
+            raise ArgumentError(asked, found, f'"cuda", after jt.cuda.set_device({number})')
+
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Memory of the GPU."""
-        return device_array(shape, dtype)
+        return on_gpu(shape, dtype)
 
     def from_host(self, array: np.ndarray[Any, Any]) -> DeviceArray:
         """A copy on the GPU."""
-        return to_device(array)
+        return on_gpu(array.shape, array.dtype, array)
 
     def library(self) -> Any:
         """Who computes products, where jt.flags.cublas asks for it; BackendError, if it is not installed."""

@@ -156,17 +156,17 @@ def put(data: Any, name: str, node: Node) -> Node:
 def use_cuda(value: int) -> None:
     """What jt.flags.use_cuda does: 1 has all computed on the device "cuda", if there is one; 0 is as before."""
     context = current()
-    flags, before = context.flags, context.rank_state.setdefault("before cuda", [])
+    flags, state = context.flags, context.rank_state
     if value and flags.backend != CUDA:
         try:
             device_named(CUDA)
         except BackendError as error:
             way = 'jt.flags.backend = "cudasim", which interprets its kernels'
             raise BackendError("jt.flags.use_cuda = 1 has all computed on a GPU", error.found, way) from None
-        before.append(flags.backend)
+        state["before cuda"] = flags.backend
         flags.backend = CUDA
-    elif not value and before:
-        flags.backend = before.pop()
+    elif not value and flags.use_cuda and flags.backend == CUDA:
+        flags.backend = state.get("before cuda", CPU_BACKENDS[0])
 
 
 def is_there(name: str) -> bool:

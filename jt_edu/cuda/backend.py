@@ -18,11 +18,10 @@ import numpy as np
 from jt_edu import backends
 from jt_edu.backends import Program, PythonBackend
 from jt_edu.base.context import current
-from jt_edu.base.errors import ArgumentError, BackendError
-from jt_edu.base.plural import plural
+from jt_edu.base.errors import BackendError
 from jt_edu.codegen.emit_python import Source
 from jt_edu.cuda import cublas
-from jt_edu.cuda.device import current_device, device_count, get_device_capability, ready
+from jt_edu.cuda.device import check_number, device_count, get_device_capability, ready
 from jt_edu.cuda.device_array import DeviceArray, on_gpu
 from jt_edu.cuda.emit_cuda import HEADER, cuda_loops
 from jt_edu.cuda.memory import garbage
@@ -50,6 +49,7 @@ class Cuda(PythonBackend):
     """
 
     name = device = "cuda"
+    check_number = staticmethod(check_number)  # of x.to("cuda:1")
 
     def __init__(self) -> None:
         try:
@@ -57,7 +57,7 @@ class Cuda(PythonBackend):
             able = [multiplied_by(get_device_capability(k)) for k in range(device_count())]
             self._able = frozenset.intersection(*able)
         except BackendError as error:
-            way = '"cudasim", which interprets its kernels, or "numba"'
+            way = f'{error.attempt}; jt.flags.backend = "cudasim" interprets its kernels'
             raise BackendError('the backend "cuda" computes on a GPU', error.found, way) from None
         super().__init__()
 
@@ -65,14 +65,6 @@ class Cuda(PythonBackend):
     def codegen(self) -> Codegen:
         """Kernels for loops, with its tensor cores; and for products a library, if it is asked for."""
         return (), partial(cuda_loops, able=self._able, library=current().flags.cublas)
-
-    def check_number(self, number: str) -> None:
-        """Refuse x.to("cuda:1"), unless that is the GPU of this thread."""
-        mine = current_device()
-        if number != str(mine):
-            asked = "a thread computes on one GPU at a time"
-            found = f"cuda:{number} in a thread of cuda:{mine}, of {plural(device_count(), 'GPU')}"
-            raise ArgumentError(asked, found, f'"cuda", after jt.cuda.set_device({number})')
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Memory of the GPU."""

@@ -53,6 +53,10 @@ class Device:
     def __repr__(self) -> str:
         return f"<GPU {self.number}>"
 
+    def load(self, cubin: bytes, entry: str) -> int:
+        """A function of machine code, on the GPU; what is kept goes back, if there is no room for it."""
+        return self.memory.with_room(lambda: self.driver.load(cubin, entry))
+
     def start(self, kernel: Any, sizes: Sequence[int], shared: int, row: bytes, doing: Callable[[], str]) -> None:
         """Put a kernel in line that is loaded (on_card.py), with its arguments in a row of bytes."""
         room = create_string_buffer(row, len(row))
@@ -101,8 +105,8 @@ class Cards:
             raise BackendError(*NO_COMPILER)
         needed, found = _toolkit(), self.driver.version()
         if found // 1000 < needed:
-            said = f"one for CUDA {found // 1000}.{found % 1000 // 10}, and numba-cuda with the tools of CUDA {needed}"
-            raise BackendError(f"the driver of the GPU is one for CUDA {needed}.0 or later", said, UPDATE)
+            asked = f"the driver of the GPU is made for CUDA {needed}.0 or later, as numba-cuda is"
+            raise BackendError(asked, f"a driver for CUDA {found // 1000}.{found % 1000 // 10}", UPDATE)
         for number in range(self.count):
             capability = self.driver.capability(number)
             if capability < FIRST:
@@ -269,6 +273,14 @@ def _number(device: Any) -> int:
         asked = f"a device is a number from 0 to {found.count - 1}, as {VISIBLE} shows them"
         raise ArgumentError(asked, repr(device), "jt.cuda.set_device(0)")
     return int(device)
+
+
+def check_number(number: str) -> None:
+    """Refuse the number of another GPU than this thread's."""
+    asked = _number(int(number) if number.isdigit() else number)
+    if asked != _mine.number:
+        found = f"cuda:{asked} in a thread of cuda:{_mine.number}"
+        raise ArgumentError("a thread computes on one GPU at a time", found, f'jt.cuda.set_device({asked}), and "cuda"')
 
 
 def _told_of_changes() -> None:

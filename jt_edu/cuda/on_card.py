@@ -107,7 +107,7 @@ def _there(arguments: Sequence[Any], names: Sequence[str], device: Device) -> tu
 def _load(kernel: GpuFunction, kinds: Any, device: Device) -> Loaded:
     """The kernel on the GPU; compiled and loaded once for these kinds of arguments."""
     made = compiler.compiled(kernel, kinds, device.capability)
-    function = device.memory.with_room(lambda: device.driver.load(made.cubin, made.entry))
+    function = device.load(made.cubin, made.entry)
     free = SHARED - made.report.shared  # a GPU counts both kinds together
     found = kernel.loaded[device, kinds] = Loaded(function, kinds, struct.Struct(layout(kinds)), made.report, free)
     return found

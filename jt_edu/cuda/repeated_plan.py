@@ -277,6 +277,7 @@ class Piece:
         numbers, before = [*map(arrays.__getitem__, self._cells)], self._numbers
         if before == numbers and all(numbers[k] is before[k] for k in self._doubtful):
             return
+        self._numbers = None  # as long as it is not all of them, even if somebody interrupts
         with np.errstate(all="ignore"):
             for cells, number in zip(self._cells.values(), numbers, strict=True):
                 for cell in cells:

@@ -153,6 +153,15 @@ def put(data: Any, name: str, node: Node) -> Node:
     return fresh
 
 
+def to_cuda(to: Callable[[str], Any]) -> Callable[..., Any]:
+    """What `x.cuda` is for the `x.to` of a Var or a module; `x.cuda(0)` names the GPU of this thread."""
+
+    def cuda(device: Any = None) -> Any:
+        return to(CUDA if device is None else f"{CUDA}:{str(device).removeprefix(f'{CUDA}:')}")
+
+    return cuda
+
+
 def use_cuda(value: int) -> None:
     """What jt.flags.use_cuda does: 1 has all computed on the device "cuda", if there is one; 0 is as before."""
     context = current()
@@ -161,8 +170,8 @@ def use_cuda(value: int) -> None:
         try:
             device_named(CUDA)
         except BackendError as error:
-            way = 'jt.flags.backend = "cudasim", which interprets its kernels'
-            raise BackendError("jt.flags.use_cuda = 1 has all computed on a GPU", error.found, way) from None
+            asked = "jt.flags.use_cuda = 1 has all computed on a GPU"
+            raise BackendError(asked, error.found, error.attempt) from None
         state["before cuda"] = flags.backend
         flags.backend = CUDA
     elif not value and flags.use_cuda and flags.backend == CUDA:

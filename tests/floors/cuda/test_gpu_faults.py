@@ -184,9 +184,9 @@ def test_a_driver_that_is_older_than_the_compiler_is_none_for_kernels(card, monk
 
     assert (out.tolist(), cuda.is_available(), len(library.launches), cuda.device_count()) == ([1, 1], fits, fits, 1)
     if not fits:
-        with pytest.raises(jt.BackendError, match=r"CUDA 13.0 or later; found one for CUDA 12.8.* Try: a newer driver"):
+        with pytest.raises(jt.BackendError, match=r"CUDA 13.0 or later, .*; found a driver for CUDA 12.8.* Try: a newer"):
             cuda.set_device(0)
-        with pytest.raises(jt.BackendError, match=r"computes on a GPU; found one for CUDA 12.8"):
+        with pytest.raises(jt.BackendError, match=r"computes on a GPU; found a driver for CUDA 12.8.* Try: a newer"):
             jt.backends.get("cuda")
 
 
@@ -217,15 +217,34 @@ def test_the_toolkit_is_that_of_the_package_which_links():
 # ------------------------------------------------------------------------------------------------------- no memory
 
 
-def test_a_kernel_is_loaded_where_there_was_no_room_before_kept_memory_went_back(gpu):
-    kernel = cuda.jit(ones.function)
-    x = cuda.to_device(np.zeros(2))
-    cuda.device_array(1_000, "uint8")
-    load = gpu.cuModuleLoadData
-    gpu.cuModuleLoadData = lambda *given: 2 if cuda.memory_stats()["kept"] else load(*given)
-    kernel[1, 2](x)
+def test_kernels_are_loaded_where_there_was_no_room_before_kept_memory_went_back(gpu):
+    kernel, step = cuda.jit(ones.function), jt.compile(lambda x: two_kernels(x) + 2.5)
+    x, y = cuda.to_device(np.zeros(2)), there(5, 7)
+    load, asked = gpu.cuModuleLoadData, []
+
+    def narrow(*given):
+        asked.append(cuda.memory_stats()["kept"])
+        return 2 if asked[-1] else load(*given)
+
+    gpu.cuModuleLoadData = narrow
+    for use in (lambda: kernel[1, 2](x), lambda: step(y).sync()):
+        cuda.device_array(10_000, "uint8")
+        asked.clear()
+        use()
+        assert asked[0] > 0
 
     assert x.copy_to_host().tolist() == [1, 1]
+    np.testing.assert_allclose(step(y).numpy(), (two_kernels(jt.ones((5, 7))) + 2.5).numpy(), rtol=1e-5)
+
+
+def test_numbers_whose_change_was_interrupted_are_put_in_again(gpu):
+    x, by = there(5, 7), lambda k, j: (two_kernels(x) * k + j).numpy()
+    wanted = [by(2.0, 1.0) for _ in range(5)][-1]
+    interrupts = type("Interrupts", (float,), {"__float__": lambda self: (_ for _ in ()).throw(KeyboardInterrupt)})
+    with pytest.raises(KeyboardInterrupt):
+        by(3.0, interrupts(4.0))
+
+    np.testing.assert_array_equal(by(2.0, 1.0), wanted)
 
 
 def test_a_graph_is_made_where_there_was_no_room_before_kept_memory_went_back(gpu):
@@ -293,15 +312,18 @@ MOVES = {
     "x.to": lambda name: jt.ones(2).to(name).sync(),
     "jt.zeros": lambda name: jt.zeros(2, device=name).sync(),
     "module.to": lambda name: jt.nn.Linear(2, 2).to(name),
+    "x.cuda": lambda name: jt.ones(2).cuda(int(name[-1])).sync(),
+    "module.cuda": lambda name: jt.nn.Linear(2, 2).cuda(name),
 }
 
 
 @pytest.mark.parametrize("how", MOVES)
 def test_the_number_of_another_gpu_is_refused_and_that_of_this_thread_is_not(two, how):
     MOVES[how]("cuda:0")
-    for name in ("cuda:1", "cuda:7"):
-        with pytest.raises(jt.ArgumentError, match=f"found {name} in a thread of cuda:0, of 2 GPUs"):
-            MOVES[how](name)
+    with pytest.raises(jt.ArgumentError, match=r"found cuda:1 in a thread of cuda:0. Try: jt.cuda.set_device\(1\)"):
+        MOVES[how]("cuda:1")
+    with pytest.raises(jt.ArgumentError, match="a number from 0 to 1, as CUDA_VISIBLE_DEVICES shows them; found 7"):
+        MOVES[how]("cuda:7")
     cuda.set_device(1)
     MOVES[how]("cuda:1")
 

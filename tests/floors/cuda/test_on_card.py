@@ -199,7 +199,7 @@ def test_a_launch_has_three_axes_and_shared_memory_of_its_own(card):
 
     assert [launch[1:] for launch in library.launches[:1]] == [((2, 3, 4), (5, 6, 7), 100)]
     assert library.calls.count("cuFuncSetAttribute") == 1
-    with pytest.raises(jt.KernelError, match="this GPU has 232,448 bytes of shared memory.*found 300,000"):
+    with pytest.raises(jt.KernelError, match=r"this GPU has 232,448 bytes of shared memory.*found 300,000"):
         ignores[1, 1, 0, 300_000](row())
 
 

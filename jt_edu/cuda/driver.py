@@ -35,7 +35,8 @@ _RESTART = (
 )
 _STILL_RUNS = (
     "nobody waits for the GPU any more, but what was launched still runs, and what comes later waits for its end. "
-    "If it never ends: start Python anew, which ends it. cuda.simulate(...) says which loop does not end"
+    "With jt.flags.use_cuda = 0 the CPU goes on. If it never ends: start Python anew, which ends it, and ask "
+    "cuda.simulate(...) which loop does not end"
 )
 UPDATE = "a newer driver of NVIDIA; until then kernels run in the interpreter"
 _ASKED: dict[int, tuple[type[JtError], str, str]] = {  # by the driver's number: kind, what was asked, what to try

@@ -1,5 +1,6 @@
 """What a GPU can do wrong: it is told in words, the notebook lives, and the CPU goes on."""
 
+import functools
 import os
 import threading
 
@@ -184,7 +185,7 @@ def test_a_driver_that_is_older_than_the_compiler_is_none_for_kernels(card, monk
 
     assert (out.tolist(), cuda.is_available(), len(library.launches), cuda.device_count()) == ([1, 1], fits, fits, 1)
     if not fits:
-        with pytest.raises(jt.BackendError, match=r"CUDA 13.0 or later, .*; found a driver for CUDA 12.8.* Try: a newer"):
+        with pytest.raises(jt.BackendError, match=r"CUDA 13.0 or later, .* found a driver for CUDA 12.8.* Try: a new"):
             cuda.set_device(0)
         with pytest.raises(jt.BackendError, match=r"computes on a GPU; found a driver for CUDA 12.8.* Try: a newer"):
             jt.backends.get("cuda")
@@ -339,7 +340,7 @@ def test_words_that_hide_all_gpus_are_shown(card, monkeypatch, visible):
 
 
 def test_threads_that_ask_first_get_the_same_gpus(monkeypatch):
-    found, asked = [], []
+    found, asked, cards = [], [], device.cards.__wrapped__  # what is done where nobody has asked before
 
     def slow():
         """While one thread starts the driver, another asks."""
@@ -347,16 +348,12 @@ def test_threads_that_ask_first_get_the_same_gpus(monkeypatch):
         if len(asked) == 1:
             thread.start()
             thread.join(0.2)
-        return FakeLibrary()
+        return device.Cards(None)
 
-    thread = threading.Thread(target=lambda: found.append(device.cards()))
-    monkeypatch.setattr(device, "libcuda", slow)
-    for cache in (device.cards, device._started):
-        cache.cache_clear()
-    found.append(device.cards())
+    thread = threading.Thread(target=lambda: found.append(cards()))
+    monkeypatch.setattr(device, "_started", functools.cache(slow))
+    found.append(cards())
     thread.join()
-    for cache in (device.cards, device._started):
-        cache.cache_clear()
 
     assert found[0] is found[1]
 

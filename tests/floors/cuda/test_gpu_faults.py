@@ -3,13 +3,15 @@
 import functools
 import os
 import threading
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import jt_edu as jt
 from jt_edu import cuda
-from jt_edu.cuda import device, driver, on_card
+from jt_edu.cuda import device, driver, on_card, repeated_plan
 from jt_edu.cuda.repeated_plan import Piece
 from tests.floors.cuda.fake_driver import FakeLibrary
 
@@ -29,6 +31,14 @@ def ones(out):
 def two_kernels(x):
     """Two kernels: a repeated plan of them is a graph."""
     return jt.nn.softmax(x, 1).sum(0) * 3
+
+
+@pytest.fixture
+def two(card, monkeypatch):
+    """Two fake GPUs."""
+    monkeypatch.delitem(jt.backends._loaded, "cuda", raising=False)
+    yield card(FakeLibrary(("Fake A", "Fake B")))
+    jt.backends._loaded.pop("cuda", None)
 
 
 def there(*shape):
@@ -218,34 +228,41 @@ def test_the_toolkit_is_that_of_the_package_which_links():
 # ------------------------------------------------------------------------------------------------------- no memory
 
 
-def test_kernels_are_loaded_where_there_was_no_room_before_kept_memory_went_back(gpu):
-    kernel, step = cuda.jit(ones.function), jt.compile(lambda x: two_kernels(x) + 2.5)
-    x, y = cuda.to_device(np.zeros(2)), there(5, 7)
-    load, asked = gpu.cuModuleLoadData, []
-
-    def narrow(*given):
-        asked.append(cuda.memory_stats()["kept"])
-        return 2 if asked[-1] else load(*given)
-
-    gpu.cuModuleLoadData = narrow
-    for use in (lambda: kernel[1, 2](x), lambda: step(y).sync()):
+@pytest.mark.parametrize("recorded", [False, True], ids=["for a launch", "while a plan is written down"])
+def test_kernels_are_loaded_where_there_was_no_room_before_kept_memory_went_back(two, recorded):
+    step = jt.compile(lambda x: two_kernels(x) + 2.5)
+    for number in (0, 1) if recorded else (0,):  # the plan of the first GPU is written down for the second
+        cuda.set_device(number)
+        x = there(5, 7)
         cuda.device_array(10_000, "uint8")
-        asked.clear()
-        use()
+        memory, asked = device.here().memory, []
+
+        def narrow(*given, memory=memory, asked=asked):
+            asked.append(memory.kept)
+            return 2 if memory.kept else FakeLibrary.cuModuleLoadData(two, *given)
+
+        two.cuModuleLoadData = narrow
+        found = [step(x).numpy() for _ in range(3)]
+
         assert asked[0] > 0
-
-    assert x.copy_to_host().tolist() == [1, 1]
-    np.testing.assert_allclose(step(y).numpy(), (two_kernels(jt.ones((5, 7))) + 2.5).numpy(), rtol=1e-5)
+        np.testing.assert_allclose(found, [(two_kernels(jt.ones((5, 7))) + 2.5).numpy()] * 3, rtol=1e-5)
 
 
-def test_numbers_whose_change_was_interrupted_are_put_in_again(gpu):
-    x, by = there(5, 7), lambda k, j: (two_kernels(x) * k + j).numpy()
-    wanted = [by(2.0, 1.0) for _ in range(5)][-1]
-    interrupts = type("Interrupts", (float,), {"__float__": lambda self: (_ for _ in ()).throw(KeyboardInterrupt)})
-    with pytest.raises(KeyboardInterrupt):
-        by(3.0, interrupts(4.0))
+def test_numbers_whose_change_was_interrupted_are_put_in_again(gpu, monkeypatch):
+    x, by = there(5, 7), jt.flag_scope(cuda_graphs=False)(lambda k: (two_kernels(x) * k).numpy())
+    wanted = [by(2.0) for _ in range(5)][-1]
 
-    np.testing.assert_array_equal(by(2.0, 1.0), wanted)
+    @contextmanager
+    def interrupted(**_):
+        yield
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(repeated_plan, "np", SimpleNamespace(**{**vars(np), "errstate": interrupted}))
+        with pytest.raises(KeyboardInterrupt):
+            by(3.0)
+
+    np.testing.assert_array_equal(by(2.0), wanted)
 
 
 def test_a_graph_is_made_where_there_was_no_room_before_kept_memory_went_back(gpu):
@@ -289,14 +306,6 @@ def test_memory_of_a_run_is_nobody_elses_before_all_of_it_is_in_line(gpu, monkey
 
 
 # ------------------------------------------------------------------------------------------------------ which GPU
-
-
-@pytest.fixture
-def two(card, monkeypatch):
-    """Two fake GPUs."""
-    monkeypatch.delitem(jt.backends._loaded, "cuda", raising=False)
-    yield card(FakeLibrary(("Fake A", "Fake B")))
-    jt.backends._loaded.pop("cuda", None)
 
 
 def test_an_array_of_another_gpu_is_not_copied_before_its_kernels_ended(two):
@@ -361,6 +370,12 @@ def test_threads_that_ask_first_get_the_same_gpus(monkeypatch):
 # ------------------------------------------------------------------------------------------------------ forks, and room
 
 
+FORKED = (
+    lambda x: (x * 5).sync(),
+    lambda x: (x + 5).sync(),
+)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_a_forked_process_has_no_gpu_and_its_cpu_goes_on(gpu):
@@ -369,11 +384,11 @@ def test_a_forked_process_has_no_gpu_and_its_cpu_goes_on(gpu):
     if not child:
         try:
             said, out = [], np.zeros(2)
-            for use in (x.numpy, lambda: (x * 5).sync(), lambda: (x * 5).sync(), cuda.current_device):
+            for use in (x.numpy, cuda.current_device, *FORKED):
                 try:
-                    use()
+                    use(*[x][: use in FORKED])
                 except jt.BackendError as error:
-                    said.append(str(error).count("found a process forked from it"))
+                    said.append((str(error).count("found a process forked from it"), str(error).count("\n  at ")))
             ones[1, 2](out)
             told = f"{said} {cuda.is_available()} {out.tolist()} {(jt.ones(2) * 5).numpy().tolist()}"
         except BaseException as error:  # noqa: BLE001 - nothing may run on in the child
@@ -382,7 +397,7 @@ def test_a_forked_process_has_no_gpu_and_its_cpu_goes_on(gpu):
         os._exit(0)
     os.waitpid(child, 0)
 
-    assert os.read(seen[0], 4096).decode() == "[1, 1, 1, 1] False [1.0, 1.0] [5.0, 5.0]"
+    assert os.read(seen[0], 4096).decode() == "[(1, 0), (1, 0), (1, 1), (1, 1)] False [1.0, 1.0] [5.0, 5.0]"
     assert x.numpy().tolist() == [[1] * 3] * 2
 
 

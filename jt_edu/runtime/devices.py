@@ -47,8 +47,9 @@ class Device(Backend, Protocol):
     `view(dtype)`, `ravel()`, and `__array__`, which brings the numbers to the CPU. Nobody writes to them but kernels.
     `empty` makes them, and kernels are given them.
 
-    It may have three more: `page(plan, owns)`, which runs a plan that has run before (plan_source.py), `launched(plan)`,
-    a sentence about that for traces and explanations, and `check_number("1")`, which may refuse x.to("cuda:1").
+    It may have three more: `page(plan, owns)`, which runs a plan that has run before (plan_source.py);
+    `launched(plan)`, a sentence about that for traces and explanations; `check_number("1")`, which may refuse
+    x.to("cuda:1").
     """
 
     device: str  # its name, as in x.to(name): the same as `name`

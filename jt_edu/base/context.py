@@ -147,7 +147,7 @@ def flag_scope(**wanted: Any) -> Iterator[None]:
             setattr(mine, name, value)
         yield
     finally:
-        for name, value in before.items():
+        for name, value in sorted(before.items()):  # first backend, then use_cuda, which sets it as well
             setattr(mine, name, value)
 
 

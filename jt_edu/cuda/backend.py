@@ -21,8 +21,8 @@ from jt_edu.base.context import current
 from jt_edu.base.errors import BackendError
 from jt_edu.codegen.emit_python import Source
 from jt_edu.cuda import cublas
-from jt_edu.cuda.device import device_count, get_device_capability, ready
-from jt_edu.cuda.device_array import DeviceArray, device_array, to_device
+from jt_edu.cuda.device import check_number, device_count, get_device_capability, ready
+from jt_edu.cuda.device_array import DeviceArray, on_gpu
 from jt_edu.cuda.emit_cuda import HEADER, cuda_loops
 from jt_edu.cuda.memory import garbage
 from jt_edu.cuda.repeated_plan import Page, launched
@@ -49,6 +49,7 @@ class Cuda(PythonBackend):
     """
 
     name = device = "cuda"
+    check_number = staticmethod(check_number)  # of x.to("cuda:1")
 
     def __init__(self) -> None:
         try:
@@ -56,7 +57,7 @@ class Cuda(PythonBackend):
             able = [multiplied_by(get_device_capability(k)) for k in range(device_count())]
             self._able = frozenset.intersection(*able)
         except BackendError as error:
-            way = '"cudasim", which interprets its kernels, or "numba"'
+            way = f'{error.attempt}; jt.flags.backend = "cudasim" interprets its kernels'
             raise BackendError('the backend "cuda" computes on a GPU', error.found, way) from None
         super().__init__()
 
@@ -67,11 +68,11 @@ class Cuda(PythonBackend):
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Memory of the GPU."""
-        return device_array(shape, dtype)
+        return on_gpu(shape, dtype)
 
     def from_host(self, array: np.ndarray[Any, Any]) -> DeviceArray:
         """A copy on the GPU."""
-        return to_device(array)
+        return on_gpu(array.shape, array.dtype, array)
 
     def library(self) -> Any:
         """Who computes products, where jt.flags.cublas asks for it; BackendError, if it is not installed."""

@@ -22,12 +22,11 @@ import numpy as np
 from jt_edu.backends.kernel_cache import Store
 from jt_edu.base.errors import ArgumentError, BackendError, KernelError
 from jt_edu.cuda.arguments import Kind, kind_of
-from jt_edu.cuda.device import NO_COMPILER, get_device_capability, is_available
+from jt_edu.cuda.device import FIRST, NO_COMPILER, get_device_capability, is_available
 from jt_edu.cuda.gpu_function import GpuFunction, fingerprint, outer_names
-from jt_edu.cuda.kernel_names import KernelName
+from jt_edu.cuda.kernel_names import KernelName, has_room, like
 from jt_edu.cuda.tensor_core import SINCE
 
-FIRST = (7, 5)  # the oldest compute capability that the compiler knows
 WORDS = {"tf32": SINCE["tf32"], **{f"mma_{name}": first for name, first in SINCE.items()}}
 PACKAGES = ("numba", "numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink", "numpy")
 
@@ -125,10 +124,14 @@ def _made(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> 
     name = kernel.function.__name__
     try:
         ptx = to_ptx.ptx_of(kernel, kinds, cc)
+        has_room(to_ptx.shared(ptx), 0, f" in {name}")
         entry, cubin, said = to_ptx.linked(ptx, cc)
     except to_ptx.UNKNOWN as error:
         asked = f"numba-cuda compiles {name} for sm_{cc[0]}{cc[1]}"
         raise BackendError(asked, f"{type(error).__name__}: {error}"[:2000], "a newer numba-cuda") from error
+    except AttributeError as error:
+        found = f"{getattr(error.obj, '__name__', '')}.{error.name}".removeprefix("numba.")
+        raise KernelError(f"{name} is made of words that a kernel has", found, like(str(error.name))) from error
     except to_ptx.REFUSED as error:
         raise KernelError(f"{name} can be compiled for a GPU", f"\n{error}"[:4000], "what its line says") from error
     return Compiled(name, kinds, cc, entry, ptx, cubin, Report(*to_ptx.report(said, ptx)))

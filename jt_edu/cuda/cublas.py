@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from jt_edu.base.errors import BackendError
-from jt_edu.cuda.device import Device, here
+from jt_edu.cuda.device import Device
 
 VERSIONS = (13, 12)
 KINDS: dict[str, tuple[int, int]] = {  # the library's numbers of a dtype, and of what is computed in
@@ -84,7 +84,8 @@ def gemm(
     Raises:
         BackendError: the library cannot do it.
     """
-    device = here()
+    device = left.entered()
+    right.entered()
     number, compute = KINDS[kind]
     one, zero = FACTORS[compute]
     sides = [part for x in (right, left) for part in (c_void_p(x.pointer), c_int(number), *_steps(x))]

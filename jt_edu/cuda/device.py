@@ -2,7 +2,8 @@
 
 CUDA_VISIBLE_DEVICES says which GPUs there are for this process, and in which order. The driver reads it once, when
 somebody first asks for a GPU: a change after that changes nothing, and is told. Each thread has a device of its own,
-at first 0. A process without a GPU has none, and kernels run in the interpreter.
+at first 0. A process without a GPU has none, and kernels run in the interpreter; so do those of a process that was
+forked from one that has a GPU, for the driver does not go along.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from ctypes import addressof, create_string_buffer
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -22,10 +24,11 @@ import numpy as np
 
 from jt_edu.base.errors import ArgumentError, BackendError, JtError
 from jt_edu.cuda.device_memory import DeviceMemory
-from jt_edu.cuda.driver import Driver, Launch, libcuda
+from jt_edu.cuda.driver import UPDATE, Driver, Launch, libcuda
 from jt_edu.cuda.staging import Staging
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+FIRST = (7, 5)  # the oldest compute capability that the compiler knows
 NO_COMPILER = (
     "kernels for a GPU are compiled by numba-cuda", "no numba-cuda",
     "pip install 'jt-edu[cuda]' 'numpy<2.5' (pip alone takes a newer numpy, with which numba-cuda does not start)",
@@ -50,6 +53,10 @@ class Device:
     def __repr__(self) -> str:
         return f"<GPU {self.number}>"
 
+    def load(self, cubin: bytes, entry: str) -> int:
+        """A function of machine code, on the GPU; what is kept goes back, if there is no room for it."""
+        return self.memory.with_room(lambda: self.driver.load(cubin, entry))
+
     def start(self, kernel: Any, sizes: Sequence[int], shared: int, row: bytes, doing: Callable[[], str]) -> None:
         """Put a kernel in line that is loaded (on_card.py), with its arguments in a row of bytes."""
         room = create_string_buffer(row, len(row))
@@ -63,6 +70,8 @@ class Cards:
         library: libcuda, what stands in its place, or None.
     """
 
+    latest: Cards | None = None  # whose driver was started
+
     def __init__(self, library: Any) -> None:
         self.visible = os.environ.get(VISIBLE)
         self.count = 0
@@ -73,11 +82,37 @@ class Cards:
             if library is None:
                 raise BackendError("there is a GPU", "no driver of NVIDIA", "the interpreter, which needs neither")
             self.driver = Driver(library)
+            Cards.latest = self
             self.count = self.driver.count()
             if not self.count:
-                raise BackendError("there is a GPU", f"none; {VISIBLE} is {self.visible!r}", f"without {VISIBLE}")
+                raise BackendError("there is a GPU", "none", f"without {VISIBLE}")
         except JtError as error:
-            self.missing = error
+            hides = library is not None and self.visible is not None
+            found = error.found + (f"; {VISIBLE} is {self.visible!r}" if hides else "")
+            self.missing = type(error)(error.asked, found, error.attempt)
+
+    @functools.cached_property
+    def unfit(self) -> JtError | None:
+        """Why nothing can be compiled that they would run; None, if it can."""
+        try:
+            self._examine()
+        except JtError as error:
+            return error
+        return None
+
+    def _examine(self) -> None:
+        if not _has_compiler():
+            raise BackendError(*NO_COMPILER)
+        needed, found = _toolkit(), self.driver.version()
+        if found // 1000 < needed:
+            asked = f"the driver of the GPU is made for CUDA {needed}.0 or later, as numba-cuda is"
+            raise BackendError(asked, f"a driver for CUDA {found // 1000}.{found % 1000 // 10}", UPDATE)
+        for number in range(self.count):
+            capability = self.driver.capability(number)
+            if capability < FIRST:
+                said = f"{self.driver.name(number)}, which has {capability[0]}.{capability[1]}"
+                way = f"{VISIBLE} without number {number}; the interpreter needs no GPU"
+                raise BackendError(f"a GPU has the compute capability {FIRST[0]}.{FIRST[1]} or a later one", said, way)
 
     def open(self, number: int) -> Device:
         """The GPU of that number, which calls of this thread mean from here on."""
@@ -96,7 +131,24 @@ class Cards:
 @functools.cache
 def cards() -> Cards:
     """All GPUs; the driver is started by whoever asks first."""
-    return Cards(libcuda())
+    with _starting:  # two threads that ask first get the same ones
+        return _started()
+
+
+_starting, _started = threading.Lock(), functools.cache(lambda: Cards(libcuda()))
+
+
+def _forked() -> None:
+    """In a process that was forked: the driver answers nothing there."""
+    if Cards.latest is not None:
+        way = 'multiprocessing.get_context("spawn"); the CPU goes on, with jt.flags.use_cuda = 0'
+        Cards.latest.missing = BackendError(
+            "a GPU is used by the process that opened it", "a process forked from it", way
+        )
+
+
+if hasattr(os, "register_at_fork"):  # where there is no fork, nothing can be forked
+    os.register_at_fork(after_in_child=_forked)
 
 
 class _Mine(threading.local):
@@ -115,12 +167,14 @@ def here() -> Device:
 
     Raises:
         BackendError: there is none.
+        KernelError: it is lost.
     """
     if _mine.stand_in is not None:
         return _mine.stand_in  # type: ignore[no-any-return]
     found = cards()
     if found.missing is not None:
-        raise found.missing
+        raise copy(found.missing)  # whoever hears of it adds the line of an operator
+    found.driver.well()
     if _mine.device is None or _mine.device.driver is not found.driver or _mine.device.number != _mine.number:
         _mine.device = found.open(_mine.number)
     device: Device = _mine.device
@@ -145,12 +199,23 @@ def is_available() -> bool:
         False
     """
     found = cards()
-    return found.missing is None and not found.driver.lost and _has_compiler()
+    return found.missing is None and not found.driver.lost and found.unfit is None
 
 
 @functools.cache
 def _has_compiler() -> bool:
     return find_spec("numba_cuda") is not None
+
+
+@functools.cache
+def _toolkit() -> int:
+    """The CUDA whose tools make machine code here: 13 for 13.5. A driver of 13.0 takes what they make."""
+    from importlib import metadata  # noqa: PLC0415 - it takes longer than all else, and a GPU is rare
+
+    try:
+        return int(metadata.version("cuda-bindings").partition(".")[0])
+    except metadata.PackageNotFoundError:
+        return 0
 
 
 def device_count() -> int:
@@ -192,11 +257,11 @@ def ready() -> Device:
     """The GPU of this thread, for which kernels can be compiled.
 
     Raises:
-        BackendError: there is no GPU, or nothing that compiles for it.
+        BackendError: there is no GPU, or nothing that compiles for it, or its driver is too old.
     """
     found = here()
-    if not _has_compiler():
-        raise BackendError(*NO_COMPILER)
+    if (unfit := cards().unfit) is not None:
+        raise unfit
     return found
 
 
@@ -208,6 +273,14 @@ def _number(device: Any) -> int:
         asked = f"a device is a number from 0 to {found.count - 1}, as {VISIBLE} shows them"
         raise ArgumentError(asked, repr(device), "jt.cuda.set_device(0)")
     return int(device)
+
+
+def check_number(number: str) -> None:
+    """Refuse the number of another GPU than this thread's."""
+    asked = _number(int(number) if number.isdigit() else number)
+    if asked != _mine.number:
+        found = f"cuda:{asked} in a thread of cuda:{_mine.number}"
+        raise ArgumentError("a thread computes on one GPU at a time", found, f'jt.cuda.set_device({asked}), and "cuda"')
 
 
 def _told_of_changes() -> None:
@@ -285,10 +358,10 @@ def synchronize() -> None:
 
 def memory_stats() -> dict[str, int]:
     """What arrays take on this thread's GPU: bytes `used` now, at most (`peak`), and `kept` for the next ones; how
-    often the driver was `asked` for bytes, and how often some were `reused`. Without a GPU it is empty.
+    often the driver was `asked` for bytes, and how often some were `reused`. Without a GPU that works it is empty.
 
     Example:
         >>> jt.cuda.memory_stats()
         {}
     """
-    return here().memory.stats() if cards().missing is None else {}
+    return here().memory.stats() if is_available() else {}

@@ -181,7 +181,7 @@ class CardArray(DeviceArray):
 
     def copy_to_host(self, array: Numpy | None = None) -> Numpy:
         """The numbers, in a new array or in `array`, when all kernels before have ended."""
-        device, found = self._entered(), np.empty(self.shape, self.dtype)
+        device, found = self.entered(), np.empty(self.shape, self.dtype)
         if array is not None and array.shape == self.shape and array.dtype == self.dtype and array.flags.c_contiguous:
             found = array
         device.staging.to_host(found.ctypes.data, self.pointer, self.nbytes)
@@ -191,9 +191,10 @@ class CardArray(DeviceArray):
 
     def copy_to_device(self, array: Any) -> None:
         """Put numbers in; those of an array on the same GPU do not leave it."""
-        device = self._entered()
+        device = self.entered()
         self.base.written += 1
         if isinstance(array, CardArray) and (array.shape, array.dtype) == (self.shape, self.dtype):
+            array.entered()
             device.driver.between(self.pointer, array.pointer, self.nbytes, device.stream)
             return
         given = np.asarray(array, self.dtype, order="C")
@@ -201,8 +202,13 @@ class CardArray(DeviceArray):
             given = np.ascontiguousarray(np.broadcast_to(given, self.shape))
         device.staging.to_device(self.pointer, given.ctypes.data, self.nbytes)
 
-    def _entered(self) -> Device:
-        """Its GPU, which has to be that of this thread."""
+    def entered(self) -> Device:
+        """Its GPU, which has to be that of this thread.
+
+        Raises:
+            ArgumentError: it is another one.
+            KernelError: it is lost.
+        """
         device = here()
         if device is not self.gpu:
             asked = "an array is used where it is: each thread has one GPU at a time"
@@ -236,9 +242,7 @@ def to_device(array: Any) -> DeviceArray:
         raise ArgumentError("to_device takes an array of numbers", f"dtype {values.dtype}", "float32")
     if not is_available():
         return HostArray(values.copy(), written=True)
-    made = CardArray(CardBytes(here(), values.nbytes), values.shape, values.dtype)
-    made.copy_to_device(values)
-    return made
+    return on_gpu(values.shape, values.dtype, values)
 
 
 def device_array(shape: Any, dtype: Any = "float64") -> DeviceArray:
@@ -258,8 +262,21 @@ def device_array(shape: Any, dtype: Any = "float64") -> DeviceArray:
     sizes = tuple(map(int, shape)) if isinstance(shape, Sequence) else (int(shape),)
     kind, size = np.dtype(dtype), math.prod(sizes)
     if is_available():
-        return CardArray(CardBytes(here(), size * kind.itemsize), sizes, kind)
+        return on_gpu(sizes, kind)
     return HostArray(garbage(size, kind).reshape(sizes), written=False)
+
+
+def on_gpu(shape: tuple[int, ...], dtype: np.dtype[Any], values: Any = None) -> CardArray:
+    """An array on the GPU of this thread, with these numbers; never one for the interpreter.
+
+    Raises:
+        KernelError: the GPU is lost.
+        OutOfMemoryError: it has no room for it.
+    """
+    made = CardArray(CardBytes(here(), math.prod(shape) * dtype.itemsize), shape, dtype)
+    if values is not None:
+        made.copy_to_device(values)
+    return made
 
 
 @contextmanager

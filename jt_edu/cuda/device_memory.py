@@ -8,12 +8,14 @@ kernel that still reads the old array is done before one that writes the new.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 from jt_edu.base.errors import JtError, OutOfMemoryError
 
+Asked = TypeVar("Asked")
 PAGE = 512  # bytes: sizes are rounded up, so that arrays of nearly one size share
 
 
@@ -58,15 +60,24 @@ class DeviceMemory:
 
     def _ask(self, size: int) -> int:
         self.asked += 1
+        return self.with_room(lambda: int(self._driver.allocate(size, self._stream)))
+
+    def with_room(self, ask: Callable[[], Asked]) -> Asked:
+        """The answer of the driver; if it had no room, it is asked again when nothing is kept any more.
+
+        Raises:
+            OutOfMemoryError: there is no room then either.
+        """
         try:
-            return int(self._driver.allocate(size, self._stream))
+            return ask()
         except OutOfMemoryError:
-            for holder in [*self._holders]:
-                holder.let_go()
-            if not self.kept:
-                raise
-            self.release()
-            return int(self._driver.allocate(size, self._stream))
+            with self._lock:
+                for holder in [*self._holders]:
+                    holder.let_go()
+                if not self.kept:
+                    raise
+                self.release()
+                return ask()
 
     def give_back(self, pointer: int, size: int) -> None:
         """Keep bytes that nobody needs any more for the next who does."""
@@ -79,12 +90,11 @@ class DeviceMemory:
     def release(self) -> None:
         """Give the driver all that is kept."""
         with self._lock, suppress(JtError):  # the error that a kernel made is told elsewhere
-            for waiting in self._free.values():
-                while waiting:
-                    self._driver.free(waiting.pop(), self._stream)
+            kept, self._free, self.kept = self._free, {}, 0
+            for waiting in kept.values():
+                for pointer in waiting:
+                    self._driver.free(pointer, self._stream)
             self._driver.synchronize(self._stream)
-        self._free.clear()
-        self.kept = 0
 
     def stats(self) -> dict[str, int]:
         """Bytes in use now and at most, bytes kept, and how often the driver was asked or the list had some."""

@@ -6,7 +6,8 @@
     failed(code, ...)    what the driver answers if it cannot, as an error in words
 
 Pointers and handles are whole numbers. Copies and launches are put in line on a stream: they return before they are
-done. An error of a kernel therefore shows at a later call, or at one that waits.
+done. An error of a kernel therefore shows at a later call, or at one that waits. Who waits asks again and again, for a
+wait inside the driver would not hear Ctrl-C.
 """
 
 from __future__ import annotations
@@ -16,31 +17,49 @@ import sys
 from collections.abc import Callable, Sequence
 from ctypes import addressof, byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 from functools import cached_property
+from time import sleep
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError, BackendError, JtError, KernelError, OutOfMemoryError
 
 MAJOR, MINOR = 75, 76  # numbers of attributes: the two parts of the compute capability,
-DYNAMIC_SHARED = 8  # and the bytes of shared memory that a launch may ask for
+SHARED, DYNAMIC_SHARED = 97, 8  # and the bytes of shared memory of a block, and those that a launch may ask for
+NOT_READY = 600  # the answer, while something in line is not done
+LOOKS = 1000  # without a pause between them: the end of what takes less than a millisecond is seen at once
+PAUSE, GROWTH, LONGEST = 20e-6, 1.05, 0.5e-3  # seconds: of the first pause, from one to the next, and of the longest
 POINTER, SIZE, END = 1, 2, 0  # what is in the list that a launch is given
 
-_RESTART = "cuda.simulate(...), which says what is wrong; the GPU is back when Python starts anew, the CPU goes on"
-_UPDATE = "a newer driver of NVIDIA; until then kernels run in the interpreter"
+_RESTART = (
+    "cuda.simulate(...), which says what is wrong; the GPU is back when Python starts anew; "
+    "until then the CPU goes on, with jt.flags.use_cuda = 0"
+)
+_STILL_RUNS = (
+    "nobody waits for the GPU any more, but what was launched still runs, and what comes later waits for its end. "
+    "With jt.flags.use_cuda = 0 the CPU goes on. If it never ends: start Python anew, which ends it, and ask "
+    "cuda.simulate(...) which loop does not end"
+)
+UPDATE = "a newer driver of NVIDIA; until then kernels run in the interpreter"
 _ASKED: dict[int, tuple[type[JtError], str, str]] = {  # by the driver's number: kind, what was asked, what to try
+    1: (BackendError, "the driver is given sizes and addresses that the GPU has", "fewer blocks, threads and bytes"),
     2: (OutOfMemoryError, "the GPU has room for all arrays", "smaller arrays, or `del` for those that nobody needs"),
     3: (BackendError, "the driver of the GPU is ready", "nvidia-smi, which says what is wrong with it"),
     34: (BackendError, "there is a real driver", "the driver itself: this is the stub that compilers link with"),
-    35: (BackendError, "the driver is as new as CUDA", _UPDATE),
+    35: (BackendError, "the driver is as new as CUDA", UPDATE),
+    46: (BackendError, "the GPU is free", "nvidia-smi, which tells who has it, or another one by CUDA_VISIBLE_DEVICES"),
     100: (BackendError, "there is a GPU", "CUDA_VISIBLE_DEVICES, which may hide it; kernels run in the interpreter"),
     101: (ArgumentError, "a device has a number below jt.cuda.device_count()", "jt.cuda.set_device(0)"),
-    200: (BackendError, "a kernel is machine code of this GPU", _UPDATE),
-    209: (BackendError, "a kernel is machine code of this GPU", _UPDATE),
-    218: (BackendError, "a kernel is text that the driver understands", _UPDATE),
-    222: (BackendError, "a kernel is text that the driver understands", _UPDATE),
+    200: (BackendError, "a kernel is machine code of this GPU", UPDATE),
+    209: (BackendError, "a kernel is machine code of this GPU", UPDATE),
+    218: (BackendError, "a kernel is text that the driver understands", UPDATE),
+    222: (BackendError, "a kernel is text that the driver understands", UPDATE),
     701: (KernelError, "a block has registers and shared memory for all of its threads", "fewer threads in a block"),
-    801: (BackendError, "the GPU has pools of memory", _UPDATE),
+    801: (BackendError, "the GPU has pools of memory", UPDATE),
+    802: (BackendError, "the machine has started its GPUs", "a minute later, and whether nvidia-fabricmanager runs"),
+    803: (BackendError, "kernel module and library of the driver have one version", "a restart of the machine"),
+    804: (BackendError, "libcuda is that of the driver", "LD_LIBRARY_PATH without the folder of cuda-compat"),
 }  # fmt: skip
-LOST = (700, 702, 709, 710, 714, 715, 716, 717, 718, 719)  # a kernel went wrong, and the GPU answers nothing any more
+# a kernel went wrong, or the memory of the GPU did (214): it answers nothing any more
+LOST = (214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719)
 
 
 def failed(code: int, doing: str, name: str = "") -> JtError:
@@ -111,17 +130,28 @@ class Driver:
     """
 
     def __init__(self, library: Any) -> None:
-        self._library, self.lost = library, False
+        self._library = library
+        self.lost = 0  # the number that says so
         self._call("starting the driver", "cuInit", c_uint(0))
 
-    def _call(self, doing: str | Callable[[], str], name: str, *given: Any) -> None:
+    def _call(self, doing: str | Callable[[], str], name: str, *given: Any) -> int:
         function = getattr(self._library, name, None)
         if function is None:
-            raise BackendError(f"the driver of the GPU has {name}", "an older driver", _UPDATE)
+            raise BackendError(f"the driver of the GPU has {name}", "an older driver", UPDATE)
         code = function(*given)
-        if code:
-            self.lost = self.lost or code in LOST
-            raise failed(code, doing if isinstance(doing, str) else doing(), self._name(code))
+        if code and code != NOT_READY:
+            if code in LOST:
+                self.lost = self.lost or code
+            raise self._failed(code, doing if isinstance(doing, str) else doing())
+        return int(code)
+
+    def _failed(self, code: int, doing: str) -> JtError:
+        return failed(code, doing, self._name(code))
+
+    def well(self) -> None:
+        """Refuse to go on, if a GPU is lost."""
+        if self.lost:
+            raise self._failed(self.lost, "running an earlier kernel")
 
     def _name(self, code: int) -> str:
         text = ctypes.c_char_p()
@@ -134,6 +164,12 @@ class Driver:
         return made.value or 0
 
     # ------------------------------------------------------------------------------------------------------ devices
+
+    def version(self) -> int:
+        """For which CUDA the driver was made: 13000 for 13.0."""
+        found = c_int()
+        self._call("asking for its version", "cuDriverGetVersion", byref(found))
+        return found.value
 
     def count(self) -> int:
         """How many GPUs CUDA_VISIBLE_DEVICES shows."""
@@ -150,6 +186,10 @@ class Driver:
     def capability(self, device: int) -> tuple[int, int]:
         """Its compute capability, such as (9, 0): which instructions it knows."""
         return self._attribute(MAJOR, device), self._attribute(MINOR, device)
+
+    def shared(self, device: int) -> int:
+        """How many bytes of shared memory a block can have."""
+        return self._attribute(SHARED, device)
 
     def _attribute(self, which: int, device: int) -> int:
         found = c_int()
@@ -170,7 +210,18 @@ class Driver:
 
     def synchronize(self, stream: int) -> None:
         """Wait until all in that line is done."""
-        self._call("waiting for kernels", "cuStreamSynchronize", c_void_p(stream))
+        self._until_done("cuStreamQuery", stream)
+
+    def _until_done(self, name: str, handle: int) -> None:
+        looks, pause = 0, PAUSE
+        try:
+            while self._call("waiting for kernels", name, c_void_p(handle)) == NOT_READY:
+                looks += 1
+                if looks > LOOKS:
+                    sleep(pause)
+                    pause = min(pause * GROWTH, LONGEST)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_STILL_RUNS) from None
 
     def event(self) -> int:
         """A mark that can be put in a line; 2: it does not look at a clock."""
@@ -182,7 +233,7 @@ class Driver:
 
     def wait(self, event: int) -> None:
         """Wait until all that is before the mark is done; not at all, where it is in no line."""
-        self._call("waiting for kernels", "cuEventSynchronize", c_void_p(event))
+        self._until_done("cuEventQuery", event)
 
     # ------------------------------------------------------------------------------------------------------- memory
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.base.did_you_mean import nearest
 from jt_edu.base.errors import KernelError
 
 PLACES = ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize", "grid", "gridsize")
@@ -24,8 +25,20 @@ TENSOR = ("mma_float16", "mma_bfloat16", "mma_tf32")  # matrices that a warp mul
 FENCES = ("threadfence", "threadfence_block")
 SPACES = ("shared", "local", "atomic")
 NUMBERS = ("popc", "clz", "ffs", "brev", "fma", "tf32")
+SHARED = 48 * 1024  # bytes of a block: those that the text of a kernel names, and with a launch that asks for none
+MOST_SHARED = 227 * 1024  # with those that a launch asks for, on the GPUs that have most (H100); many have 99 * 1024
 WAITING = frozenset(BARRIERS + WARP + TENSOR)  # where a thread waits for others
 NAMES = (*PLACES, *BARRIERS, *WARP, *TENSOR, *FENCES, *SPACES, *NUMBERS)
+
+
+def like(name: str) -> str:
+    """What to write in place of a word that no kernel has.
+
+    Example:
+        >>> like("thredIdx")
+        'cuda.threadIdx'
+    """
+    return " or ".join(nearest(name, {"cuda": NAMES, "cuda.shared": ["array"]})) or ", ".join(NAMES)
 
 
 class KernelName:
@@ -50,6 +63,27 @@ class KernelName:
 
     __call__ = __index__ = __int__ = __float__ = __bool__ = __add__ = __radd__ = __mul__ = __rmul__ = _refused
     __lt__ = __le__ = __gt__ = __ge__ = __sub__ = __mod__ = __floordiv__ = _refused
+
+
+def has_room(named: int, asked: int, where: str, most: int = 0) -> None:
+    """Look whether a block has so much shared memory.
+
+    Args:
+        named: bytes whose number stands in the text of the kernel.
+        asked: bytes that the launch adds.
+        where: they are named or asked for.
+        most: what the GPU has for both; 0 for the interpreter, which has what any GPU has.
+
+    Raises:
+        KernelError: it has not.
+    """
+    if named > SHARED:
+        way = "smaller tiles, or cuda.shared.array(0, ...) and kernel[blocks, threads, 0, bytes]"
+        raise KernelError(f"a text names {SHARED:,} bytes of shared memory at most", f"{named:,}{where}", way)
+    if named + asked > (most or MOST_SHARED):
+        whose = f"this GPU has {most:,}" if most else f"a GPU has {MOST_SHARED:,} (H100; many others: 101,376)"
+        found = f"{named + asked:,}{where}"
+        raise KernelError(f"a block of {whose} bytes of shared memory at most", found, "smaller tiles")
 
 
 HERE: dict[str, KernelName] = {name: KernelName(name) for name in NAMES}

@@ -22,8 +22,7 @@ from jt_edu.cuda.arguments import PYTHON, Kind, kind_of, layout, packed, taken_a
 from jt_edu.cuda.device import Device, here, is_available
 from jt_edu.cuda.device_array import CardArray, HostArray, to_device
 from jt_edu.cuda.gpu_function import GpuFunction
-
-USUAL_SHARED = 48 * 1024  # bytes that a block may have without a word
+from jt_edu.cuda.kernel_names import SHARED, has_room
 
 
 @dataclass
@@ -64,6 +63,8 @@ def launch(kernel: GpuFunction, grid: Any, block: Any, shared: int, arguments: S
     kinds, words = taken_apart(given, names)
     loaded: Loaded = kernel.loaded.get((device, kinds)) or _load(kernel, kinds, device)
     if shared > loaded.shared:
+        where = f" in a launch of {kernel.__name__}"
+        has_room(loaded.report.shared, shared, where, device.driver.shared(device.number))
         device.driver.allow_shared(loaded.function, shared)
         loaded.shared = shared
     sizes = grid.x, grid.y, grid.z, block.x, block.y, block.z
@@ -106,7 +107,7 @@ def _there(arguments: Sequence[Any], names: Sequence[str], device: Device) -> tu
 def _load(kernel: GpuFunction, kinds: Any, device: Device) -> Loaded:
     """The kernel on the GPU; compiled and loaded once for these kinds of arguments."""
     made = compiler.compiled(kernel, kinds, device.capability)
-    function = device.driver.load(made.cubin, made.entry)
-    free = USUAL_SHARED - made.report.shared  # a GPU counts both kinds together
+    function = device.load(made.cubin, made.entry)
+    free = SHARED - made.report.shared  # a GPU counts both kinds together
     found = kernel.loaded[device, kinds] = Loaded(function, kinds, struct.Struct(layout(kinds)), made.report, free)
     return found

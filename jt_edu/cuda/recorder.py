@@ -63,6 +63,10 @@ class Recorder(Device):
         self.blocks.append(size)
         return len(self.blocks)
 
+    def load(self, cubin: bytes, entry: str) -> int:
+        """On the GPU itself."""
+        return self.gpu.load(cubin, entry)
+
     def start(self, kernel: Any, sizes: Sequence[int], shared: int, row: bytes, doing: Callable[[], str]) -> None:
         """Write it down."""
         self.launches.append(Noted(self.step, kernel, sizes, shared, row, doing, begins(kernel.kinds)))

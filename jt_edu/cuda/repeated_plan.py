@@ -202,7 +202,7 @@ class Piece:
         with self._lock:
             step = self._steps[-1]
             try:
-                addresses = self._put_addresses(arrays, nodes)
+                addresses, _room = self._put_addresses(arrays, nodes)  # nobody else is given it before all is in line
                 self._put_numbers(arrays)
                 if not self._launched_as_a_graph(addresses):
                     for launch, noted in zip(self._launches, self._noted, strict=True):
@@ -215,8 +215,8 @@ class Piece:
         for slot in self._gone:
             arrays[slot] = None
 
-    def _put_addresses(self, arrays: list[Any], nodes: Sequence[Node]) -> bytes:
-        """Make room for results and temporaries, and put in where everything lies: all addresses are the answer."""
+    def _put_addresses(self, arrays: list[Any], nodes: Sequence[Node]) -> tuple[bytes, CardBytes]:
+        """Make room for results and temporaries, and put in where everything lies: the addresses, and that room."""
         addresses = self._addresses(arrays, nodes)
         results, room = self._results_of_this_run(), self._arena or CardBytes(self._gpu, self._room)
         self._arena = room if self._owns else None
@@ -227,7 +227,7 @@ class Piece:
         addresses.append(room.pointer)
         found = np.frombuffer(array_of("Q", addresses), np.uint64)
         self._words[self._where] = found[self._which] + self._plus
-        return found.tobytes()
+        return found.tobytes(), room
 
     def let_go(self) -> None:
         """Keep no memory for the next run: somebody needs it."""
@@ -277,6 +277,7 @@ class Piece:
         numbers, before = [*map(arrays.__getitem__, self._cells)], self._numbers
         if before == numbers and all(numbers[k] is before[k] for k in self._doubtful):
             return
+        self._numbers = None  # as long as it is not all of them, even if somebody interrupts
         with np.errstate(all="ignore"):
             for cells, number in zip(self._cells.values(), numbers, strict=True):
                 for cell in cells:
@@ -292,7 +293,8 @@ class Piece:
         try:
             if self._graph is None:
                 self._graph = Graph(gpu.driver, self._launches, self._words, self._begins)
-            self._graph.launch(addresses, self._numbers, gpu.stream)
+            graph, numbers = self._graph, self._numbers
+            gpu.memory.with_room(lambda: graph.launch(addresses, numbers, gpu.stream))
         except JtError as error:
             if gpu.driver.lost:
                 raise

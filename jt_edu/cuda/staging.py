@@ -41,6 +41,7 @@ class Staging:
         driver, stream = self._driver, self._stream
         with self._lock:
             if not self._is_ready():
+                driver.synchronize(stream)  # or the driver does, and does not hear Ctrl-C
                 driver.to_device(pointer, source, size, stream)
                 return
             for begin in range(0, size, PART):
@@ -54,6 +55,7 @@ class Staging:
         driver, stream = self._driver, self._stream
         with self._lock:
             if not self._is_ready():
+                driver.synchronize(stream)
                 driver.to_host(target, pointer, size, stream)
                 driver.synchronize(stream)
                 return

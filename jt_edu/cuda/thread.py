@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import KernelError
-from jt_edu.cuda.kernel_names import BARRIERS, TENSOR, WARP
+from jt_edu.cuda.kernel_names import BARRIERS, TENSOR, WARP, has_room
 from jt_edu.cuda.memory import NUMBERS, Array, History, Memory, fresh
 from jt_edu.cuda.tensor_core import fragments, tf32
 from jt_edu.cuda.translator import Place, place_of
 
 WARPSIZE = 32
 ALL = 0xFFFFFFFF
-SHARED, LOCAL = 48 * 1024, 512 * 1024  # bytes of a block, as a GPU gives unless it is asked for more; of a thread
+LOCAL = 512 * 1024  # bytes of a thread
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Block:
     number: int
     index: Dim3
     arrays: dict[Any, Array] = field(default_factory=dict)  # by the place in the text that makes them
+    named: int = 0  # bytes of those whose size the text says
     launched: list[Memory] = field(default_factory=list)  # of the size that the launch says
     epoch: int = 0  # how many barriers it has passed
     seen: set[int] = field(default_factory=set)  # blocks whose writes are ordered before what comes now
@@ -211,11 +212,8 @@ class Shared:
         if place not in block.arrays:
             kind, given = as_dtype(dtype), self._thread.run.shared
             extent = (given // kind.itemsize,) if shape == 0 else _shape(shape)
-            asked = math.prod(extent) * kind.itemsize + sum(a.memory.values.nbytes for a in block.arrays.values())
-            if asked > SHARED:
-                raise KernelError(
-                    f"a block has {SHARED:,} bytes of shared memory", f"{asked:,} in line {place.line}", "smaller tiles"
-                )
+            block.named += 0 if shape == 0 else math.prod(extent) * kind.itemsize
+            has_room(block.named, given, f" in line {place.line}")
             made = fresh(place.target or "array", "shared", extent, kind)
             if shape == 0:
                 block.launched.append(made.memory)

@@ -103,7 +103,12 @@ def report(said: str, ptx: str) -> tuple[int, int, int, int]:
     """Registers, and bytes that are spilled, on the stack and shared: the assembler's words, and what the text asks."""
     kinds = r"Used (\d+) registers", r"(\d+) bytes spill stores", r"(\d+) bytes stack frame"
     registers, spilled, stack = (max(map(int, re.findall(kind, said)), default=0) for kind in kinds)
-    return registers, spilled, stack, sum(map(int, re.findall(r"\.shared \.align \d+ \.b8 \S+\[(\d+)\]", ptx)))
+    return registers, spilled, stack, shared(ptx)
+
+
+def shared(ptx: str) -> int:
+    """Bytes of shared memory that a text in assembly names."""
+    return sum(map(int, re.findall(r"\.shared \.align \d+ \.b8 \S+\[(\d+)\]", ptx)))
 
 
 def _numba_type(kind: Kind) -> Any:

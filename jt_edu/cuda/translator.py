@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import KernelError
-from jt_edu.cuda.kernel_names import NAMES, WAITING, KernelName
+from jt_edu.cuda.kernel_names import NAMES, WAITING, KernelName, like
 from jt_edu.cuda.math32 import Math
 
 THREAD, PLACES = "_thread", "places of a kernel"  # the second one is no name of Python: no module has it
@@ -222,7 +222,7 @@ class _Waits(ast.NodeTransformer):
         """A barrier under another name would be none."""
         name = _of_thread(made)
         if name and (name not in NAMES or not isinstance(made.ctx, ast.Load)):
-            raise self._wrong(node, f"the interpreter does not know cuda.{name}", ", ".join(NAMES))
+            raise self._wrong(node, f"the interpreter does not know cuda.{name}", like(name))
         if name in WAITING and id(node) not in self.called:
             raise self._wrong(node, f"cuda.{name} is called where it stands", f"cuda.{name}(...)")
         found: ast.expr = made

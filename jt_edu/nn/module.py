@@ -17,7 +17,6 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from jt_edu.base.context import CHECKS, current, no_grad
@@ -31,7 +30,7 @@ from jt_edu.nn.module_scope import Blaming, scope_of
 from jt_edu.nn.state_dict import Stateful
 from jt_edu.ops.arguments import must_fit, yes_or_no
 from jt_edu.ops.strides import check_format
-from jt_edu.runtime.devices import CPU, CUDA, device_of, is_there, put
+from jt_edu.runtime.devices import CPU, CUDA, device_of, is_there, put, to_cuda
 from jt_edu.variable.memory_format import FORMATS
 from jt_edu.variable.torch_keywords import is_device, place
 from jt_edu.variable.var import Var, array
@@ -43,10 +42,10 @@ class _Cuda:
     A learner's own attribute of that name stands before it.
     """
 
-    def __get__(self, module: Module | None, kind: type) -> Callable[[], Module]:
+    def __get__(self, module: Module | None, kind: type) -> Callable[..., Module]:
         if module is None or not is_there(CUDA):
             raise unknown("a module", CUDA, {"net": ()})
-        return partial(own(module).to, CUDA)
+        return to_cuda(own(module).to)
 
 
 class Module(Stateful):

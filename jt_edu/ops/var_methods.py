@@ -24,7 +24,7 @@ from jt_edu.ops.elementwise import where
 from jt_edu.ops.nonzero import nonzero
 from jt_edu.ops.strides import check_format, in_memory_format
 from jt_edu.ops.view import apart, reshape
-from jt_edu.runtime.devices import CPU, CUDA, device_of, is_there, moved
+from jt_edu.runtime.devices import CPU, CUDA, device_of, is_there, moved, to_cuda
 from jt_edu.variable.torch_keywords import beside, is_device, makes, on_cpu, place, spread
 from jt_edu.variable.var import Var, array, as_var, method
 
@@ -74,11 +74,11 @@ def device(x: Var) -> str:
     return device_of(x.node)
 
 
-def cuda(x: Var) -> Callable[[], Var]:
-    """`x.cuda()`: x on the device "cuda". Where there is none, a Var has no such name."""
+def cuda(x: Var) -> Callable[..., Var]:
+    """`x.cuda()`, or `x.cuda(0)`: x on the device "cuda". Where there is none, a Var has no such name."""
     if not is_there(CUDA):
         raise AttributeError("cuda")
-    return partial(to, x, CUDA)
+    return to_cuda(partial(to, x))
 
 
 def is_cuda(x: Var) -> bool:

@@ -47,8 +47,9 @@ class Device(Backend, Protocol):
     `view(dtype)`, `ravel()`, and `__array__`, which brings the numbers to the CPU. Nobody writes to them but kernels.
     `empty` makes them, and kernels are given them.
 
-    It may have two more: `page(plan, owns)`, which runs a plan that has run before (plan_source.py), and
-    `launched(plan)`, a sentence about that for traces and explanations.
+    It may have three more: `page(plan, owns)`, which runs a plan that has run before (plan_source.py);
+    `launched(plan)`, a sentence about that for traces and explanations; `check_number("1")`, which may refuse
+    x.to("cuda:1").
     """
 
     device: str  # its name, as in x.to(name): the same as `name`
@@ -153,20 +154,29 @@ def put(data: Any, name: str, node: Node) -> Node:
     return fresh
 
 
+def to_cuda(to: Callable[[str], Any]) -> Callable[..., Any]:
+    """What `x.cuda` is for the `x.to` of a Var or a module; `x.cuda(0)` names the GPU of this thread."""
+
+    def cuda(device: Any = None) -> Any:
+        return to(CUDA if device is None else f"{CUDA}:{str(device).removeprefix(f'{CUDA}:')}")
+
+    return cuda
+
+
 def use_cuda(value: int) -> None:
     """What jt.flags.use_cuda does: 1 has all computed on the device "cuda", if there is one; 0 is as before."""
     context = current()
-    flags, before = context.flags, context.rank_state.setdefault("before cuda", [])
+    flags, state = context.flags, context.rank_state
     if value and flags.backend != CUDA:
         try:
             device_named(CUDA)
         except BackendError as error:
-            way = 'jt.flags.backend = "cudasim", which interprets its kernels'
-            raise BackendError("jt.flags.use_cuda = 1 has all computed on a GPU", error.found, way) from None
-        before.append(flags.backend)
+            asked = "jt.flags.use_cuda = 1 has all computed on a GPU"
+            raise BackendError(asked, error.found, error.attempt) from None
+        state["before cuda"] = flags.backend
         flags.backend = CUDA
-    elif not value and before:
-        flags.backend = before.pop()
+    elif not value and flags.use_cuda and flags.backend == CUDA:
+        flags.backend = state.get("before cuda", CPU_BACKENDS[0])
 
 
 def is_there(name: str) -> bool:

@@ -21,7 +21,7 @@ from jt_edu.base.context import current
 from jt_edu.base.dtypes import ALIASES, DTYPES, as_dtype
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import lies_as_kernels_read, shared_source, short
-from jt_edu.runtime.devices import CPU, chosen, device_of, is_there, put
+from jt_edu.runtime.devices import CPU, chosen, device_named, device_of, is_there, put
 from jt_edu.runtime.execute import run
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -197,9 +197,11 @@ def place(function: str, device: Any) -> str:
         >>> place("zeros", None), place("zeros", "cpu:0")
         ('cpu', 'cpu')
     """
-    name = CPU if device is None else str(device).partition(":")[0]
+    name, _, number = (CPU if device is None else str(device)).partition(":")
     if not is_there(name):
         on_cpu(function, device)
+    if number and name != CPU:
+        getattr(device_named(name), "check_number", str)(number)
     return name
 
 

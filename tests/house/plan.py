@@ -117,6 +117,7 @@ LATE_IMPORTS = {
     ("cuda.compiler", "cuda.to_ptx"),  # numba-cuda, where there is a GPU
     ("version", "importlib"),  # the same
     ("cuda.compiler", "importlib"),  # importlib.metadata, which takes long to load
+    ("cuda.device", "importlib"),  # the same
     ("config.argument_parser", "jt_widgets"),  # a form, where there is a notebook
     ("data.image", "PIL"),
     ("models.published", "http"),  # what a download needs takes 0.08 s to load

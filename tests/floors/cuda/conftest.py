@@ -14,6 +14,7 @@ from tests.floors.cuda.fake_driver import FakeLibrary
 @pytest.fixture
 def card(monkeypatch) -> Callable[..., Any]:
     """A function that brings a fake GPU, or several, and a compiler for it."""
+    device.cards()  # those that are there, before the environment shows others
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
     def brought(library: Any = None) -> Any:

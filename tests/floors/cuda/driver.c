@@ -12,17 +12,18 @@ static int entered, allowed;
 
 int cuInit(unsigned flags) { return flags; }
 int cuGetErrorName(int code, const char **name) { *name = "NAME_IN_C"; return 0; }
+int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
 int cuDeviceGetCount(int *count) { *count = 1; return 0; }
 int cuDeviceGetName(char *name, int size, int device) { strncpy(name, "Of C", size); return device; }
-int cuDeviceGetAttribute(int *found, int which, int device) { *found = which == 75 ? 8 : which == 76 ? 6 : -1; return device; }
+int cuDeviceGetAttribute(int *found, int which, int device) { *found = which == 75 ? 8 : which == 76 ? 6 : which == 97 ? 101376 : -1; return device; }
 int cuDevicePrimaryCtxRetain(void **context, int device) { *context = CONTEXT; return device; }
 int cuCtxSetCurrent(void *context) { entered = context == CONTEXT; return !entered; }
 int cuStreamCreate(void **stream, unsigned flags) { *stream = STREAM; return flags != 1; }
-int cuStreamSynchronize(void *stream) { return stream != STREAM; }
+int cuStreamQuery(void *stream) { static int looks; return stream != STREAM ? 1 : ++looks % 3 ? 600 : 0; }
 int cuMemHostAlloc(void **made, size_t size, unsigned flags) { *made = malloc(size); return flags != 1; }
 int cuEventCreate(void **event, unsigned flags) { *event = EVENT; return flags != 2; }
 int cuEventRecord(void *event, void *stream) { return event != EVENT || stream != STREAM; }
-int cuEventSynchronize(void *event) { return event != EVENT; }
+int cuEventQuery(void *event) { static int looks; return event != EVENT ? 1 : ++looks % 3 ? 600 : 0; }
 int cuMemAllocAsync(Pointer *made, size_t size, void *stream) {
     *made = (Pointer)malloc(size);
     return stream != STREAM || size >> 40 ? 2 : 0;

@@ -40,6 +40,7 @@ class FakeLibrary:
 
     def __init__(self, names: tuple[str, ...] = ("Fake 0",), room: int = 10**9, **fails: int) -> None:
         self.names, self.room, self.fails = names, room, fails
+        self.version = 13_000
         self.calls: list[str] = []
         self.kernels: dict[bytes, tuple[Any, Any, int]] = {}  # machine code -> kernel, kinds, registers
         self.functions: list[tuple[Any, Any, int]] = []
@@ -99,6 +100,9 @@ class FakeLibrary:
         name._obj.value = NAMES.get(code.value)
         return 0 if code.value in NAMES else 1
 
+    def cuDriverGetVersion(self, version: Any) -> None:
+        version._obj.value = self.version
+
     def cuDeviceGetCount(self, count: Any) -> None:
         count._obj.value = len(self.visible)
 
@@ -106,7 +110,7 @@ class FakeLibrary:
         text.value = self.names[self.visible[device.value]].encode()
 
     def cuDeviceGetAttribute(self, found: Any, which: ctypes.c_int, device: ctypes.c_int) -> None:
-        found._obj.value = {75: 9, 76: self.visible[device.value]}[which.value]
+        found._obj.value = {75: 9, 76: self.visible[device.value], 97: 227 * 1024}[which.value]
 
     def cuDevicePrimaryCtxRetain(self, context: Any, device: ctypes.c_int) -> None:
         context._obj.value = 1000 + self.visible[device.value]
@@ -123,7 +127,7 @@ class FakeLibrary:
         self.lines[stream.value].append(work)
         return 0 if self.streams[stream.value - 1] == self.mine.device else 400
 
-    def cuStreamSynchronize(self, stream: ctypes.c_void_p) -> int:
+    def cuStreamQuery(self, stream: ctypes.c_void_p) -> int:
         return self._wait(stream.value, None)
 
     def _wait(self, stream: int, mark: object) -> int:
@@ -142,7 +146,7 @@ class FakeLibrary:
         self.marks[event.value] = stream.value, mark
         return self._later(stream, lambda: self.passed.add(mark))
 
-    def cuEventSynchronize(self, event: ctypes.c_void_p) -> int:
+    def cuEventQuery(self, event: ctypes.c_void_p) -> int:
         return self._wait(*self.marks[event.value]) if event.value in self.marks else 0
 
     # ------------------------------------------------------------------------------------------------------- memory

@@ -271,6 +271,43 @@ def test_a_gpu_without_such_tensor_cores_refuses_the_word(kernel):
         cuda.compile(kernel, np.zeros(64, np.uint16), np.zeros(64, np.float32), cc=(7, 5))
 
 
+@cuda.jit(device=True)
+def misspelled(x):
+    return cuda.popcc(x)
+
+
+MISSPELLED = {
+    "x[cuda.thredIdx.x] = 1": r"found cuda\.thredIdx. Try: cuda\.threadIdx",
+    "x[0] = jt.cuda.gird(1)": r"found cuda\.gird. Try: cuda\.grid",
+    "x[0] = misspelled(3)": r"found cuda\.popcc. Try: cuda\.popc",
+    "x[0] = cuda.shared.aray(3, 'float32')[0]": r"found shared\.aray. Try: cuda\.shared\.array",
+    "x[0] = cuda.nosuch": r"found cuda\.nosuch. Try: threadIdx, blockIdx",
+}
+
+
+@has_compiler
+@pytest.mark.parametrize("line", MISSPELLED)
+def test_a_word_that_no_kernel_has_is_named_and_so_is_the_nearest_one(line):
+    space = {"cuda": cuda, "jt": jt, "misspelled": misspelled}
+    exec(f"@cuda.jit\ndef wrong(x):\n    {line}\n", space)  # noqa: S102 - texts above
+    with pytest.raises(jt.KernelError, match=f"wrong is made of words that a kernel has; {MISSPELLED[line]}"):
+        cuda.compile(space["wrong"], F32, cc=(8, 0))
+
+
+@cuda.jit
+def wide(x):
+    tile = cuda.shared.array(13_000, "float32")
+    tile[cuda.threadIdx.x] = x[0]
+    syncthreads()
+    x[0] = tile[5]
+
+
+@has_compiler
+def test_a_text_that_names_more_shared_memory_than_a_block_has_says_how_much_there_is():
+    with pytest.raises(jt.KernelError, match=r"names 49,152 bytes .*; found 52,000 in wide. Try: smaller tiles"):
+        cuda.compile(wide, F32, cc=(9, 0))
+
+
 # --------------------------------------------------------------------------------------------------- without numba-cuda
 
 

@@ -192,3 +192,16 @@ def test_gradients_of_layers_whose_kernels_are_cut_have_the_same_numbers_run_aft
     for run in found:
         for ours, right in zip(run, expected, strict=True):
             np.testing.assert_allclose(ours, right, rtol=1e-3, atol=1e-3)
+
+
+def test_factors_of_another_gpu_are_refused(card, monkeypatch):
+    found = FakeCublas(card(FakeLibrary(("Fake A", "Fake B"))))
+    monkeypatch.setattr(cublas, "library", lambda: found)
+    x = jt.cuda.to_device(numbers(2, 2))
+    jt.cuda.set_device(1)
+    y, out = (jt.cuda.to_device(numbers(2, 2)) for _ in range(2))
+    for left, right in ((x, y), (y, x)):
+        with pytest.raises(jt.ArgumentError, match="an array of <GPU 0> on <GPU 1>"):
+            cublas.gemm("float32", left, right, out, 1, 2, 2, 2, "nn")
+
+    assert GEMM not in found.calls

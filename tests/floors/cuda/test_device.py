@@ -78,6 +78,9 @@ def test_a_device_that_is_not_there_is_refused_and_the_old_one_stays(card, monke
         ("cuInit", 35, "the driver is as new as CUDA; found error 35 while starting the driver"),
         ("cuInit", 3, "the driver of the GPU is ready"),
         ("cuInit", 34, "there is a real driver"),
+        ("cuInit", 802, "has started its GPUs.*nvidia-fabricmanager"),
+        ("cuInit", 803, "have one version.*a restart of the machine"),
+        ("cuInit", 804, "LD_LIBRARY_PATH without the folder of cuda-compat"),
         ("cuDeviceGetCount", 999, "the driver does what it is asked; found error 999 while counting GPUs"),
     ],
 )
@@ -97,6 +100,8 @@ def test_a_driver_that_does_not_start_says_why_and_kernels_are_interpreted(card,
     ("name", "code", "kind", "words"),
     [
         ("cuDevicePrimaryCtxRetain", 101, jt.ArgumentError, "below jt.cuda.device_count"),
+        ("cuDevicePrimaryCtxRetain", 46, jt.BackendError, "the GPU is free; .*nvidia-smi, which tells who has it"),
+        ("cuMemcpyHtoDAsync_v2", 1, jt.BackendError, "sizes and addresses that the GPU has; .*fewer blocks"),
         ("cuMemAllocAsync", 801, jt.BackendError, "pools of memory"),
         ("cuModuleLoadData", 209, jt.BackendError, "machine code of this GPU"),
         ("cuModuleLoadData", 222, jt.BackendError, "text that the driver understands"),

@@ -126,7 +126,7 @@ REFUSED = {
     "import os": "no import",
     "yield 3": "no yield",
     "sync = cuda.syncthreads\n    sync()": r"cuda.syncthreads is called where it stands; found line 4",
-    "cuda.gird(1)": r"does not know cuda.gird; found line 4",
+    "cuda.gird(1)": r"does not know cuda.gird; found line 4 of the kernel. Try: cuda.grid",
     "cuda.run._seen.clear()": r"does not know cuda.run; found line 4",
     "cuda.steps = -9": "does not know cuda.steps",
     "out[t] = cuda.gridx": "does not know cuda.gridx",

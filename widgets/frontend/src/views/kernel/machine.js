@@ -16,7 +16,8 @@ import { needsOf } from "./needs.js";
 
 const TITLES = {
     llvm: "LLVM IR after optimization: the kernel's function only.", asm: "",
-    ptx: "PTX, for an NVIDIA GPU: the kernel's function only.", cpp: "As a person would write it for NVIDIA's compiler.",
+    ptx: "PTX, for an NVIDIA GPU: the kernel's function only.",
+    cpp: "As a person would write it for NVIDIA's compiler.",
 };
 
 /**

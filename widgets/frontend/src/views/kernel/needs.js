@@ -21,20 +21,16 @@ others compute.`;
  * @returns {HTMLElement}
  */
 export function needsOf(rows) {
-    const lines = rows.map((row, k) => h("tr", {}, cells(row, rows[k - 1])));
+    const lines = rows.map((row) => h("tr", {}, cells(row)));
     return h("div", {}, soft(ABOUT), framed(HEADS, lines, "jt-kernel-needs"));
 }
 
-/**
- * @param {Need} row
- * @param {Need | undefined} before
- */
-function cells({ kernel, threads, gpu, registers, spilled, shared, blocks, warps, most, limits }, before) {
-    const name = before?.kernel === kernel && before.threads === threads ? "" : `${kernel}, ${threads}`;
+/** @param {Need} row */
+function cells({ kernel, threads, gpu, registers, spilled, shared, blocks, warps, most, limits }) {
     const room = `${warps} of ${most}: ${blocks} block${blocks === 1 ? "" : "s"}`;
     const bar = { class: "jt-kernel-room", style: `--jt-share:${(100 * warps) / most}%` };
     return [
-        h("th", { scope: "row" }, name), h("td", {}, gpu), h("td", "jt-number", grouped(registers)),
+        h("td", {}, `${kernel}, ${threads}`), h("td", {}, gpu), h("td", "jt-number", grouped(registers)),
         h("td", "jt-number", spilled ? bytesText(spilled) : "none"), h("td", "jt-number", bytesText(shared)),
         h("td", bar, room), h("td", {}, limits),
     ];

@@ -81,14 +81,12 @@ def occupancy(kernel: Compiled | int, threads: int, shared: int = 0, cc: tuple[i
     """
     registers, own = (kernel.report.registers, kernel.report.shared) if isinstance(kernel, Compiled) else (kernel, 0)
     room = _room(kernel, cc)
-    _whole("registers of a thread", registers, 1, REGISTERS)
-    _whole("threads of a block", threads, 1, THREADS)
-    _whole("bytes of shared memory", shared, 0)
-    warps, bytes_of_a_block = _up(threads, WARP), own + shared + room.kept
+    _check(registers, threads, shared)
+    warps = _up(threads, WARP)
     limits = {"warps": room.warps // warps, "blocks": room.blocks}
     limits["registers"] = PARTS * (PART // (UNIT * _up(registers * WARP, UNIT))) // warps
     if own + shared:
-        limits["shared memory"] = room.shared // (room.unit * _up(bytes_of_a_block, room.unit))
+        limits["shared memory"] = room.shared // (room.unit * _up(own + shared + room.kept, room.unit))
     blocks = min(limits.values())
     return Occupancy(blocks, blocks * warps, room.warps, tuple(name for name, n in limits.items() if n == blocks))
 
@@ -98,9 +96,15 @@ def _room(kernel: Compiled | int, cc: tuple[int, int] | None) -> Room:
     if made_for and cc not in (None, made_for):
         raise ArgumentError(f"{kernel!r} has its own capability", f"cc={cc}", f"cuda.compile(..., cc={cc})")
     chosen = cc or made_for or (get_device_capability() if is_available() else FIRST)
-    if chosen not in ROOMS:
+    if chosen not in [*ROOMS]:
         raise ArgumentError("a compute capability whose multiprocessors are known", repr(chosen), f"one of {[*ROOMS]}")
     return ROOMS[chosen]
+
+
+def _check(registers: Any, threads: Any, shared: Any) -> None:
+    _whole("registers of a thread", registers, 1, REGISTERS)
+    _whole("threads of a block", threads, 1, THREADS)
+    _whole("bytes of shared memory", shared, 0)
 
 
 def _whole(what: str, number: Any, least: int, most: int | None = None) -> None:

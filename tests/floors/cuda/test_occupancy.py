@@ -74,6 +74,7 @@ def test_what_a_kernel_needs_is_asked_of_the_kernel_and_added_to_what_a_launch_a
         ((True, 64), "found True"),
         ((32, 64, -1), "bytes of shared memory are a whole number from 0; found -1"),
         ((32, 64, 0, (6, 0)), r"multiprocessors are known; found \(6, 0\). Try: one of .*\(9, 0\)"),
+        ((32, 64, 0, [9, 0]), r"found \[9, 0\]"),
         ((compiled(32, 0), 64, 0, T4), r"has its own capability; found cc=\(7, 5\)"),
     ],
 )

@@ -10,7 +10,7 @@ import { framed } from "../../tables.js";
 /** @typedef {{kernel: string, threads: number, gpu: string, registers: number, spilled: number, shared: number,
  *     blocks: number, warps: number, most: number, limits: string}} Need */
 
-const HEADS = ["kernel, threads", "GPU", "registers", "spilled", "shared", "warps at once", "limited by"];
+const HEADS = ["kernel, threads", "GPU", "warps at once", "limited by", "registers", "spilled", "shared"];
 const ABOUT = `What a thread takes of registers, and a block of shared memory, on four GPUs and those of their compute
 capability; and so how many blocks have room on a multiprocessor at once. While some of their warps wait for memory,
 others compute.`;
@@ -30,8 +30,8 @@ function cells({ kernel, threads, gpu, registers, spilled, shared, blocks, warps
     const room = `${warps} of ${most}: ${blocks} block${blocks === 1 ? "" : "s"}`;
     const bar = { class: "jt-kernel-room", style: `--jt-share:${(100 * warps) / most}%` };
     return [
-        h("td", {}, `${kernel}, ${threads}`), h("td", {}, gpu), h("td", "jt-number", grouped(registers)),
-        h("td", "jt-number", spilled ? bytesText(spilled) : "none"), h("td", "jt-number", bytesText(shared)),
-        h("td", bar, room), h("td", {}, limits),
+        h("td", {}, `${kernel}, ${threads}`), h("td", {}, gpu), h("td", bar, room), h("td", {}, limits),
+        h("td", "jt-number", grouped(registers)), h("td", "jt-number", spilled ? bytesText(spilled) : "none"),
+        h("td", "jt-number", bytesText(shared)),
     ];
 }

@@ -18,10 +18,11 @@ from jt_edu.cuda.device import (
 from jt_edu.cuda.device_array import device_array, to_device
 from jt_edu.cuda.kernel_names import HERE as _HERE
 from jt_edu.cuda.launch import jit, simulate
+from jt_edu.cuda.occupancy import occupancy
 
 __all__ = ["compile", "current_device", "device_array", "device_count", "get_device_capability", "get_device_name",
-           "is_available", "jit", "memory_stats", "set_device", "simulate", "source", "synchronize", "to_device",
-           *_HERE]  # fmt: skip
+           "is_available", "jit", "memory_stats", "occupancy", "set_device", "simulate", "source", "synchronize",
+           "to_device", *_HERE]  # fmt: skip
 __all__.sort()
 globals().update(_HERE)
 

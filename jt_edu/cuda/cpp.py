@@ -9,8 +9,9 @@ those of numba, found by going through the text (cpp_arithmetic.py).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,12 +19,25 @@ from jt_edu.base.errors import ArgumentError
 from jt_edu.base.source_text import remember
 from jt_edu.base.trace import KernelRun
 from jt_edu.codegen.emit_python import Source
+from jt_edu.cuda.arguments import kind_of
 from jt_edu.cuda.cpp_arithmetic import Spelled
 from jt_edu.cuda.cpp_expressions import Array, spelled
 from jt_edu.cuda.cpp_function import Function, Library
 from jt_edu.cuda.cpp_words import LANGUAGES, NAMES
 from jt_edu.cuda.launch import Kernel
+from jt_edu.cuda.thread import Dim3
 from jt_edu.runtime.plan import living
+
+LONG = 2048  # a row of an example: some texts launch more kernels for long rows
+
+
+class Launch(NamedTuple):
+    """A kernel that is launched: with what, by how many threads in a block, and with how much more shared memory."""
+
+    kernel: Kernel
+    arguments: tuple[Any, ...]
+    threads: int = 0
+    shared: int = 0
 
 
 def source(kernel: Any, *arguments: Any, language: str = "cuda") -> str:
@@ -59,7 +73,7 @@ def source(kernel: Any, *arguments: Any, language: str = "cuda") -> str:
         return generated(_found(kernel), language)
     if not isinstance(kernel, Kernel) or kernel.device:
         raise ArgumentError("source takes a kernel", repr(kernel), "a function under @cuda.jit")
-    return _written([(kernel, arguments)], language)
+    return written([Launch(kernel, arguments)], language)
 
 
 def generated(text: Source, language: str = "cuda") -> str:
@@ -67,19 +81,19 @@ def generated(text: Source, language: str = "cuda") -> str:
     if "@cuda.jit" not in text.text:
         way = 'jt.flags.backend = "cudasim", whose loops are kernels of a GPU'
         raise ArgumentError("C++ is written for kernels of a GPU", text.text.split("\n", 1)[0], way)
-    return _written(launched(text), language)
+    return written(launched(text), language)
 
 
-def launched(text: Source) -> list[tuple[Kernel, tuple[Any, ...]]]:
-    """The kernels that a generated text launches, and with what: arrays of its dtypes, with one number in them."""
-    made: list[tuple[Kernel, tuple[Any, ...]]] = []
+def launched(text: Source, given: Sequence[Any] = (), span: int = 1) -> list[Launch]:
+    """The kernels that a generated text launches, each once: with what it is given, or else with examples."""
+    made: dict[Any, Launch] = {}
     space: dict[str, Any] = {}
     exec(compile(text.text, remember(text.text, f"<kernels {text.key[:10]}>"), "exec"), space)  # noqa: S102 - ours
     for name, value in list(space.items()):
         if isinstance(value, Kernel) and not value.device:
             space[name] = _Listener(value, made)
-    space["kernel"](0, 1, *(_example(p.dtype, p.rank) for p in text.parameters))
-    return made
+    space["kernel"](0, span, *(given or [example(p.dtype, p.rank) for p in text.parameters]))
+    return [*made.values()]
 
 
 def _found(run: KernelRun) -> Source:
@@ -91,13 +105,13 @@ def _found(run: KernelRun) -> Source:
     return replace(step.source, text=run.source)
 
 
-def _written(launches: list[tuple[Kernel, tuple[Any, ...]]], language: str) -> str:
+def written(launches: Sequence[Launch], language: str = "cuda") -> str:
     """Kernels in one text, with all that they need above them."""
     if language not in LANGUAGES:
         raise ArgumentError("a kernel is written in cuda or in hip", repr(language), 'language="hip"')
     library = Library(LANGUAGES[language])
     kernels = []
-    for kernel, arguments in launches:
+    for kernel, arguments, *_ in launches:
         names = kernel.parameters(len(arguments))
         given = {name: _known(value, name) for name, value in zip(names, arguments, strict=True)}
         kernels.append(Function(library, kernel, spelled(kernel.__name__), given))
@@ -121,14 +135,22 @@ def _known(value: Any, name: str) -> Array | Spelled:
 class _Listener:
     """Stands in the place of a kernel, and notes with what it is launched."""
 
-    def __init__(self, kernel: Kernel, made: list[tuple[Kernel, tuple[Any, ...]]]) -> None:
+    def __init__(self, kernel: Kernel, made: dict[Any, Launch]) -> None:
         self.kernel, self.made = kernel, made
 
-    def __getitem__(self, _: Any) -> Any:
-        return lambda *arguments: self.made.append((self.kernel, arguments))
+    def __getitem__(self, how: Any) -> Any:
+        _, block, _, shared = (*how, 0, 0)[:4]
+        threads = Dim3(*block).size if isinstance(block, tuple) else block
+
+        def launch(*arguments: Any) -> None:
+            """Note it, unless it was noted before."""
+            key = self.kernel, tuple(map(kind_of, arguments))
+            self.made.setdefault(key, Launch(self.kernel, arguments, threads, shared))
+
+        return launch
 
 
-def _example(dtype: str, rank: int | None) -> Any:
-    """An argument of a dtype, with so many axes of length 1."""
+def example(dtype: str, rank: int | None) -> Any:
+    """An argument of a dtype, with so many axes of which the last is long."""
     kind = np.dtype(dtype)
-    return kind.type(1) if rank is None else np.zeros((1,) * rank, kind)
+    return kind.type(1) if rank is None else np.zeros((1,) * (rank - 1) + (LONG,) * (rank > 0), kind)

@@ -340,6 +340,8 @@ class Function(Products):
         if any(not isinstance(n, int) for n in lengths):
             raise self.wrong(node, f"{name} has a shape of numbers", "16, or a number from outside")
         dtype = as_dtype(kind.value if isinstance(kind, ast.Constant) else self.value(kind))
+        if dtype not in NAMES:
+            raise self.wrong(node, f"{name} holds whole or real numbers, and not {dtype}", '"float32", or "int64"')
         self.arrays[name] = Array(name, dtype, tuple(lengths), inner=True)
         shared, dynamic = self.word(call.func) == "shared.array", lengths == [0]
         space = ("extern " * dynamic + "__shared__ ") * shared

@@ -3,6 +3,7 @@
     assembly(source).llvm   LLVM IR after optimization, the kernel's function only
     assembly(source).asm    machine instructions of this CPU; `vectors` says which work on how many numbers at once
     assembly(source).ptx    the same for an NVIDIA GPU, where there is one; else `no_ptx` says why not
+    assembly(source).cpp    for a kernel of a GPU, in place of the first two; `needs`: registers, occupancy
 
 The kernel is compiled once more, just as the numba backend compiles it, because machine code that was read from disk
 has lost its text. `width` counts bits: 512 (zmm), 256 (ymm), 128 (xmm; v0 to v31 of ARM).
@@ -56,6 +57,8 @@ class Assembly:
     vectors: tuple[Vector, ...] = field(repr=False)
     ptx: str = ""
     no_ptx: str = ""
+    cpp: str = ""
+    needs: list[dict[str, Any]] = field(default_factory=list)  # a row for each kernel and GPU, see gpu_assembly
 
     @property
     def widest(self) -> int:
@@ -85,8 +88,7 @@ def assembly(source: Source) -> Assembly:
         KernelError: it does not compile, or numba is switched off.
     """
     if "@cuda.jit" in source.text:
-        cpp, ptx, why = listings(source)
-        return Assembly("a GPU", f"; a kernel of a GPU has PTX; for nvcc one would write\n\n{cpp}", "", (), ptx, why)
+        return Assembly("a GPU", "", "", (), **listings(source))
     made = _compiled(source)
     signature = made.signatures[0]
     name = made.overloads[signature].fndesc.llvm_func_name

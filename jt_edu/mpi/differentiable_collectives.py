@@ -34,6 +34,7 @@ from jt_edu.mpi.base.constants import SUM
 from jt_edu.mpi.communicator.groups import Communicator
 from jt_edu.ops.concat import concat
 from jt_edu.ops.custom_kernel import as_array
+from jt_edu.runtime.devices import CPU, device_of
 from jt_edu.variable.var import Var, as_var, method
 
 __all__ = ["communicator", "mpi_all_gather", "mpi_all_reduce", "mpi_all_to_all", "mpi_broadcast", "mpi_gather",
@@ -69,13 +70,12 @@ def message(name: str, inputs: Sequence[Var], shape: Shape, dtype: DType, run: R
     context = current()
     nodes = [as_array(x).node for x in inputs]
     tracked = rule is not None and not context.no_grad and any(n.tracked for n in nodes)
-    where = origin(context)
+    where, device = origin(context), device_of(nodes[0])
     operators: dict[Any, HostCall] = context.rank_state.setdefault("messages", {})
-    place = (name, key, dtype, rule is None, where[0])
+    place = (name, key, dtype, rule is None, where[0], device)
     if place not in operators:
-        operators[place] = HostCall(
-            name, _Spoken(run, len(nodes), where[0]), (_first(rule),) if rule else (), "the other ranks"
-        )
+        spoken = _Spoken(run, len(nodes), where[0], device)
+        operators[place] = HostCall(name, spoken, (_first(rule),) if rule else (), "the other ranks")
     last = [n for n in context.due[-1:] if n.data is None]
     node = made(context, where, operators[place], (*nodes, *last), shape, dtype, None, tracked)
     context.due.append(node)
@@ -89,10 +89,14 @@ def inputs_of(node: Node) -> Sequence[Node]:
 
 
 class _Spoken:
-    """What a node does when it is run: speak, as if the learner's line did."""
+    """What a node does when it is run: speak, as if the learner's line did. Numbers of a device are copied before and
+    afterwards, which is told behind the line.
+    """
 
-    def __init__(self, run: Run, inputs: int, where: Any) -> None:
+    def __init__(self, run: Run, inputs: int, where: Any, device: str) -> None:
         self.run, self.inputs, self.line = run, inputs, describe_line(where)
+        if device != CPU:
+            self.line += f", {device} -> main memory -> ranks -> main memory -> {device}"
 
     def __call__(self, *arrays: Any) -> Any:
         comm = communicator()

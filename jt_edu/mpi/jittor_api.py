@@ -224,7 +224,8 @@ broadcast = mpi_broadcast  # as Jittor's `jt.mpi` calls it
 
 @method
 def nccl_all_reduce(x: Any, op: str = "add") -> Any:
-    """`mpi_all_reduce` of a Var on a GPU, whose answer is there, too. In between, numbers go through main memory.
+    """`mpi_all_reduce` of a Var on a GPU, whose answer is there, too. In between, numbers go through main memory:
+    `trace.copies` tells it, and so does the line of the call in a record of the ranks.
 
     Raises:
         BackendError: x is not on a GPU.

@@ -192,7 +192,8 @@ see.gpu_grid(kernel(BROKEN["smoothed"]), 1, 32, sixty_four[:32], np.zeros(32, np
 #
 # Most kernels in the world are written in C++: as CUDA for cards of NVIDIA, and as HIP for cards of AMD.
 # `cuda.source(kernel)` writes one in either. (No card of AMD has run such a text. It was compiled.) **Predict**: which
-# lines are not the same in HIP? On many cards of AMD 64 threads go together, not 32.
+# lines are not the same in HIP? On many cards of AMD 64 threads go together, not 32. `see.kernel(y)` shows a graph's
+# kernels in C++ as well; where numba-cuda is installed also their registers, and how many warps that leaves room for.
 #
 # For products a card has *tensor cores*. One instruction multiplies a matrix of 16 by 8 and one of 8 by 8, and the 32
 # threads of a warp are in it together. None of them has a matrix: thread 4 g + t gives four numbers of a, from rows g

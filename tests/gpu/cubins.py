@@ -1,26 +1,23 @@
 """Cubins: does every text become machine code, for which GPUs, and what does a thread of it need?
 
-    text  ->  kernels and kinds of arguments (texts.py)  ->  PTX, once  ->  a cubin for each compute capability
+    text  ->  kernels and kinds of arguments (texts.py)  ->  PTX and a cubin for each compute capability
 
 No GPU is needed, only numba-cuda. What was found is kept on disk; what was refused is tried again.
 """
 
-import json
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict
 from functools import partial
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 import jt_edu as jt
 from jt_edu.codegen.emit_python import Source
 from jt_edu.cuda.arguments import Kind
-from jt_edu.cuda.compiler import Report, _store, oldest
-from jt_edu.cuda.gpu_function import GpuFunction, fingerprint
+from jt_edu.cuda.compiler import Report, compiled, oldest
+from jt_edu.cuda.gpu_function import GpuFunction
 from tests.bench.machine import allowed
 from tests.gpu import work
 from tests.gpu.texts import collected, launches
@@ -60,21 +57,13 @@ def examined(source: Source) -> list[Found]:
         return [Found(source.key, "kernel", (), f"{type(error).__name__}: {error}")]
 
 
-def _examined(text: str, kernel: GpuFunction, kinds: Sequence[Kind]) -> Found:
-    from jt_edu.cuda import to_ptx  # noqa: PLC0415 - numba-cuda, where it is installed
-
-    archs = [cc for cc in ARCHS if cc >= oldest(kernel)]
-    key = sha256(repr([fingerprint(kernel, {}), kinds, archs]).encode()).hexdigest()[:32]
-    kept, name = _store().load(key), kernel.function.__name__
-    if kept is not None:
-        return Found(text, name, tuple(Report(**report) for report in json.loads(kept)))
+def _examined(text: str, kernel: GpuFunction, kinds: tuple[Kind, ...]) -> Found:
+    name = kernel.function.__name__
     try:
-        ptx = to_ptx.ptx_of(kernel, tuple(kinds), archs[0])
-        reports = tuple(Report(*to_ptx.report(to_ptx.linked(ptx, cc)[2], ptx)) for cc in archs)
-    except (*to_ptx.REFUSED, *to_ptx.UNKNOWN) as error:
+        made = [compiled(kernel, kinds, cc) for cc in ARCHS if cc >= oldest(kernel)]
+    except jt.JtError as error:
         return Found(text, name, (), f"{type(error).__name__}: {error}")
-    _store().save(key, json.dumps([asdict(report) for report in reports]).encode())
-    return Found(text, name, reports)
+    return Found(text, name, tuple(one.report for one in made))
 
 
 def all_examined(sources: Iterable[Source], processes: int = 0) -> Iterator[Found]:

@@ -13,19 +13,18 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu import backends
-from jt_edu.backends import Program, define
+from jt_edu.backends import Program
 from jt_edu.codegen.emit_python import Source, Text
 from jt_edu.codegen.loop_ir import Nest
 from jt_edu.cuda.arguments import Kind, kind_of
 from jt_edu.cuda.backend import CudaSim
 from jt_edu.cuda.compiler import FIRST
+from jt_edu.cuda.cpp import launched
 from jt_edu.cuda.emit_cuda import cuda_loops
 from jt_edu.cuda.gpu_function import GpuFunction
 from jt_edu.cuda.tensor_core import multiplied_by
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
-
-LENGTH = 2048  # of an example
 
 
 class Collector(CudaSim):
@@ -62,30 +61,7 @@ def collected() -> Iterator[dict[str, Source]]:
 
 
 def launches(source: Source) -> list[tuple[GpuFunction, tuple[Kind, ...]]]:
-    """The kernels that a text launches, with the kinds of their arguments; empty for one that is written by hand."""
-    found: list[tuple[GpuFunction, tuple[Kind, ...]]] = []
+    """The kernels that a text launches, with the kinds of their arguments; empty for a text for a CPU."""
     if "@cuda.jit" not in source.text:
-        return found
-    space = define(source, source.key).__globals__
-    for name, kernel in [*space.items()]:
-        if isinstance(kernel, GpuFunction) and not kernel.device and f"def {name}(" in source.text:
-            space[name] = _Noted(kernel, found)
-    space["kernel"](0, 1, *map(_example, source.parameters))
-    return found
-
-
-class _Noted:
-    """Stands in the place of a kernel, and notes what it would be launched with."""
-
-    def __init__(self, kernel: GpuFunction, found: list[tuple[GpuFunction, tuple[Kind, ...]]]) -> None:
-        self.kernel, self.found = kernel, found
-
-    def __getitem__(self, _: object) -> object:
-        return lambda *given: self.found.append((self.kernel, tuple(map(kind_of, given))))
-
-
-def _example(parameter: object) -> object:
-    """An argument of a kind, as long as a row has to be for all launches of a text."""
-    if parameter.rank is None:
-        return 1 if parameter.dtype == "int64" else np.dtype(parameter.dtype).type(1)
-    return np.zeros((1,) * (parameter.rank - 1) + (LENGTH,) * (parameter.rank > 0), parameter.dtype)
+        return []
+    return [(one.kernel, tuple(map(kind_of, one.arguments))) for one in launched(source)]

@@ -46,3 +46,11 @@ def test_a_text_with_tags_stays_a_text():
 def test_a_kernel_without_a_launch_is_refused():
     with pytest.raises(jt.ArgumentError, match="no blocks and threads"):
         gpu_grid(made("@cuda.jit\ndef kernel():\n    pass\n", "alone"))
+
+
+def test_below_a_kernel_opens_what_it_is_in_cpp_and_what_a_gpu_gives_it_or_what_to_install():
+    html = shown("x[t] = t").html
+
+    assert "<summary>CUDA C++</summary><pre" in html
+    assert "x[t] = t;" in html
+    assert "T4, 7.5" in html or "pip install" in html

@@ -1,6 +1,7 @@
 """GpuGrid: what do the threads of a block do, from barrier to barrier?
 
-gpu_grid(kernel, 1, 32, x, out)      runs it in the interpreter, with copies of its arrays
+gpu_grid(kernel, 1, 32, x, out)      runs it in the interpreter, with copies of its arrays; below it opens what the
+                                     kernel is in C++ and PTX, and what it takes of a GPU
 gpu_grid(run)                        what `jt.cuda.simulate` has seen
 """
 
@@ -8,17 +9,20 @@ from __future__ import annotations
 
 import copy
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from html import escape
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.plural import plural
 from jt_edu.cuda.costs import Trip
+from jt_edu.cuda.cpp import Launch
 from jt_edu.cuda.findings import Finding
 from jt_edu.cuda.launch import Kernel, simulate
 from jt_edu.cuda.run import Run, Snapshot
 from jt_edu.draw.gpu_block import Meter, Stop, block_picture
 from jt_edu.draw.html_picture import Picture
+from jt_edu.lens.gpu_assembly import of_launches
 
 MOST_METERS, MOST_STOPS = 8, 9
 
@@ -47,8 +51,10 @@ def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
     """
     if isinstance(what, Kernel) and len(launch) < 2:
         raise ArgumentError("gpu_grid launches a kernel", "no blocks and threads", "gpu_grid(kernel, 1, 32, x)")
+    below = ""
     if isinstance(what, Kernel):
-        what = simulate(what, *copy.deepcopy(launch))
+        kernel, what = what, simulate(what, *copy.deepcopy(launch))
+        below = "".join(_texts(Launch(kernel, launch[2:], what.block.size)))
     if not isinstance(what, Run):
         raise ArgumentError("gpu_grid shows a kernel, or a run of one", f"{what!r:.60}", "cuda.simulate(kernel, ...)")
     stops = [_stop(s) for s in what.snapshots if s.block == number]
@@ -68,7 +74,20 @@ def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
     told = [f"{head}: {_found(here)}"]
     told += [f"{stop.name}: {_lines(stop)}" for stop in stops]
     told.append("trips to memory: " + "; ".join(f"{m.name}: {m.trips} for {m.least}" for m in meters))
-    return Picture(html, "\n".join(told))
+    return Picture(html + below, "\n".join(told))
+
+
+def _texts(launch: Launch) -> Iterator[str]:
+    """What opens below: a kernel in other words, and what it takes of a multiprocessor."""
+    found = of_launches([launch])
+    rows = ["GPU           registers  spilled  shared  warps at once  limited by"] if found["needs"] else []
+    for row in found["needs"]:
+        takes = f"{row['registers']:9}  {row['spilled']:7}  {row['shared']:6}"
+        rows.append(f"{row['gpu']:13} {takes}  {row['warps']:5} of {row['most']:2}    {row['limits']}")
+    texts = {"CUDA C++": found["cpp"], "PTX": found["ptx"] or found["no_ptx"], "Occupancy": "\n".join(rows)}
+    for name, text in texts.items():
+        if text:
+            yield f"<details><summary>{name}</summary><pre style='white-space:pre-wrap'>{escape(text)}</pre></details>"
 
 
 def _found(findings: list[Finding]) -> str:

@@ -1,4 +1,4 @@
-"""KernelView: the source that runs, what each line computes, its machine code, and edits.
+"""KernelView: the source that runs, what each line computes, its machine code (of a GPU also C++), and edits.
 
 kernel(loss, dw)   the kernels that compute some Vars; an edit that computes the same runs until it is reverted
 """
@@ -57,7 +57,7 @@ class KernelView(View):
         if do == "try":
             return self._try(number, str(message.get("text")), bool(message.get("anyway")))
         if do in ("machine", "assembly", "revert"):
-            return self._revert(number) if do == "revert" else machine(step)
+            return self._revert(number) if do == "revert" else machine(self._plan, step)
         raise ArgumentError("a kernel is asked for 'machine', 'try' or 'revert'", repr(do))
 
     def lock_for(self, message: dict[str, Any]) -> Any:
@@ -88,7 +88,7 @@ class KernelView(View):
         """With the machine code of the first kernels: nobody can be asked for it there."""
         page = dict(self.recording.page)
         some = [(k, step) for k, step in enumerate(self._plan.steps) if step.kind != "host"][:MANY]
-        page["code"] = {**page["code"], "machine": {str(k): machine(step) for k, step in some}}
+        page["code"] = {**page["code"], "machine": {str(k): machine(self._plan, step) for k, step in some}}
         return page_html(self.kind, self.summary, pack_json(page), self.blocks, self.state, static)
 
     def picture_svg(self) -> str:
@@ -107,7 +107,7 @@ def kernel(*wanted: jt.Var, seconds: float = SECONDS, run: bool | None = None, *
         wanted: one or more Vars of any shape; they stay as lazy as they are.
         seconds: how long the trial of an edit may take.
         run: whether to run them for times and values; None: unless it takes long (see `jt.recording`).
-        state: what the view shows at first: `kernel=1`, `tab="asm"`.
+        state: what the view shows at first: `kernel=1`, `tab="asm"`; of a kernel of a GPU `tab="cpp"` or "needs".
 
     Example:
         >>> print("a0" in repr(kernel(jt.array([1.0, 2.0]) * 3)))

@@ -7,15 +7,18 @@ from typing import Any
 
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.trace import Line, annotate
-from jt_edu.runtime.plan import Step
+from jt_edu.lens.gpu_assembly import of_step
+from jt_edu.runtime.plan import Plan, Step
 
 MANY = 6  # kernels whose machine code goes into a saved page
 
 
-def machine(step: Step) -> dict[str, Any]:
+def machine(plan: Plan, step: Step) -> dict[str, Any]:
     """The machine code of the kernel of a step, as plain data."""
     if step.kind == "host":
         raise ArgumentError("a kernel that is compiled", f"{step.name}, which NumPy does")
+    if "@cuda.jit" in step.source.text:
+        return of_step(plan, step)
     return dict(resolve_name("jt_edu.lens.assembly:assembly")(step.source).as_dict())  # loads all of numba: a second
 
 

@@ -65,6 +65,8 @@ ROWS = [
     *shows(cuda.device_array, "dtype", "int32", lambda **k: str(cuda.device_array(2, **k).dtype), "int32"),
     *shows(cuda.jit, "function", filled.function, lambda **k: repr(cuda.jit(**k)), "<kernel filled>"),
     *shows(cuda.jit, "device", True, lambda **k: repr(cuda.jit(filled.function, **k)), "<device function filled>"),
+    *shows(cuda.occupancy, "shared", 48 << 10, lambda **k: cuda.occupancy(32, 128, cc=(9, 0), **k).blocks, 4),
+    *shows(cuda.occupancy, "cc", (7, 5), lambda **k: cuda.occupancy(32, 128, **{"cc": (9, 0), **k}).most, 32),
     *shows(cuda.source, "language", "hip", line, "out[0] = __shfl_xor(out[0], 1, 32);"),
     *shows(cuda.simulate, "shared", 32, found, (8, [])),
     *shows(jt.set_float32_matmul_precision, "precision", "high", words_of_a_product, ["cuda.mma_tf32"]),

@@ -6,6 +6,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import backends
 from jt_edu.base.errors import ArgumentError, BackendError
+from jt_edu.mpi import run_ranks
 from tests.floors.cuda.fake_driver import FakeLibrary
 
 
@@ -77,14 +78,46 @@ def test_a_network_trains_with_a_cpus_losses(gpu):
     assert len(gpu.launches) > 10
 
 
-def test_ranks_add_up_what_lies_on_a_gpu_through_main_memory_and_a_trace_tells_it(gpu):
-    def rank():
-        x = jt.array(np.full(3, jt.rank + 1.0, "float32")).cuda().sync()
+COLLECTIVES = {"all_reduce": ("add",), "reduce": ("add", 1), "broadcast": (1,)}
+DOWN, UP = ("cuda", "cpu"), ("cpu", "cuda")
+WAY = "cuda -> main memory -> ranks -> main memory -> cuda"
+
+
+def through_ranks(name, place, gradient=False):
+    """For each of two ranks a device, numbers, and the copies that a trace tells of; and the lines of all calls."""
+
+    def rank(_):
+        jt.flags.use_cuda = int(place == "flag")
+        x = jt.array(np.arange(3, dtype="float32") + jt.rank + 1)
+        x = (x.cuda() if place == "cuda" else x + 0).sync()
         with jt.trace() as trace:
-            y = jt.mpi.nccl_all_reduce(x).sync()
+            y = getattr(jt.mpi, name)(x, *COLLECTIVES[name[name.index("_") + 1 :]])
+            y = (jt.grad((y * y).sum(), x) if gradient else y).sync()
         return y.device, y.numpy().tolist(), [(c.source, c.target) for c in trace.copies]
 
-    assert jt.simulate(2)(rank) == [("cuda", [3.0] * 3, [("cuda", "cpu"), ("cpu", "cuda")])] * 2
+    run = run_ranks(2, rank)
+    return run.results, [call.line for call in run.record.calls]
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+@pytest.mark.parametrize("name", COLLECTIVES)
+@pytest.mark.parametrize(("by", "place"), [("nccl", "cuda"), ("mpi", "cuda"), ("mpi", "flag"), ("nccl", "flag")])
+def test_what_lies_on_a_gpu_goes_through_main_memory_and_trace_and_record_tell_it(gpu, by, place, name, gradient):
+    expected, plain = through_ranks(f"mpi_{name}", "cpu", gradient)
+
+    found, told = through_ranks(f"{by}_{name}", place, gradient)
+
+    assert [numbers for _, numbers, _ in found] == [numbers for _, numbers, _ in expected]
+    for device, _, copies in found:
+        assert device == "cuda"
+        assert (copies[0], copies[-1], copies.count(UP)) == (DOWN, UP, 1 + gradient)
+    assert "cuMemcpyDtoHAsync_v2" in gpu.calls
+    assert len(told) == 2 + 2 * gradient
+    assert all(line.endswith(WAY) for line in told)
+    assert not any("main memory" in line for line in plain)
+
+
+def test_a_collective_of_gpus_refuses_what_lies_on_the_cpu(gpu):
     with pytest.raises(BackendError, match=r"from GPU to GPU; found a Var on the device cpu. Try: mpi_reduce"):
         jt.mpi.nccl_reduce(jt.ones(2))
 

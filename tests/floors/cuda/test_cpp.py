@@ -321,6 +321,7 @@ REFUSED = {
     "out[t] = cuda.shfl_xor_sync(0xFF, x[t], 1)": "for all 32 lanes",
     "cuda.atomic.max(out, t, x[t])": "atomicMax takes int32, uint32, int64, uint64; out is float32",
     "q = cuda.shared.array(n, 'float32')": "q has a shape of numbers",
+    "q = cuda.shared.array(4, 'float16')": "q holds whole or real numbers, and not float16",
     "out[t] = 'a'": "computes with numbers",
 }  # fmt: skip
 

@@ -282,7 +282,7 @@ def test_views_say_who_does_what_and_what_it_becomes():
 
     assert "loops   a block of threads for each row" in told
     assert "loops   a block of threads for each tile of a product" in product
-    assert "__global__ void each(" in shown.llvm
+    assert "__global__ void each(" in shown.cpp
     assert shown.ptx or "numba-cuda" in shown.no_ptx
 
 

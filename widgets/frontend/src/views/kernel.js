@@ -1,13 +1,13 @@
 // KernelView: which code runs, what does each line compute, and what if it were written otherwise?
 //
 //     kernels     which one, with its time and its bytes
-//     tabs        Python source, LLVM IR, assembly, PTX
+//     tabs        Python source, LLVM IR, assembly, PTX; of a kernel of a GPU: source, CUDA C++, PTX, occupancy
 //     edit        the text in place; Run tries it in Python, and puts it into the graph if it agrees
 //
 // What a line computes was decided in Python. This file does not compile, and it measures nothing.
 
 /** @import { Context, Drawn, Kernel, Selection, ViewKind } from "../types.js" */
-/** @import { Machine } from "./kernel/machine.js" */
+/** @import { Machine, Part } from "./kernel/machine.js" */
 /** @import { Edit } from "./kernel/result.js" */
 /** @import { Annotated, Picked } from "./kernel/listing.js" */
 /** @import { Editor } from "./kernel/editor.js" */
@@ -28,6 +28,9 @@ import "./kernel/kernel.css";
 const TABS = /** @type {[string, string][]} */ ([
     ["source", "Python source"], ["llvm", "LLVM IR"], ["asm", "Assembly"], ["ptx", "PTX"],
 ]);
+const GPU_TABS = /** @type {[string, string][]} */ ([
+    ["source", "Python source"], ["cpp", "CUDA C++"], ["ptx", "PTX"], ["needs", "Occupancy"],
+]);
 const [STARTING, TRIAL] = [150, 50]; // seconds: until Python has begun; of a trial whose limit the page does not say
 
 /** @type {ViewKind} */
@@ -37,7 +40,7 @@ export const kernel = {
     about: "The code that runs. Above its lines stand those of yours that asked for them, beside them the operators.",
     keys: [
         ["↑ ↓", "the line above, below"], ["[ ]", "the kernel before, after"],
-        ["1 2 3 4", "source, LLVM IR, assembly, PTX"], ["e", "edit the source"],
+        ["1 2 3 4", "the tabs: the source, and what became of it"], ["e", "edit the source"],
         ["Ctrl Enter", "run the edit"], ["r", "back to the original"],
         ["w", "all that your line asked for"],
     ],
@@ -92,8 +95,13 @@ class KernelView {
         return clamp(this.context.state.get("kernel", this.order[0] ?? 0), 0, this.kernels.length - 1);
     }
 
+    get tabNames() {
+        return this.kernel.source.includes("@cuda.jit") ? GPU_TABS : TABS;
+    }
+
     get tab() {
-        return this.context.state.get("tab", "source");
+        const tab = this.context.state.get("tab", "source");
+        return this.tabNames.some(([name]) => name === tab) ? tab : "source";
     }
 
     get kernel() {
@@ -106,7 +114,7 @@ class KernelView {
         clear(this.list).append(...this.order.map((place) => this.item(this.kernels[place], place)));
         reveal(this.list.children[this.order.indexOf(this.at)], this.list);
         this.choice.value = `${this.at}`;
-        clear(this.tabs).append(...TABS.map(([name, words]) => this.tabOf(name, words)));
+        clear(this.tabs).append(...this.tabNames.map(([name, words]) => this.tabOf(name, words)));
         clear(this.foot);
         clear(this.body);
         if (this.tab !== "source") void this.showMachine();
@@ -142,7 +150,7 @@ class KernelView {
      * @param {string} words
      */
     tabOf(name, words) {
-        const title = `Key: ${TABS.findIndex(([one]) => one === name) + 1}`;
+        const title = `Key: ${this.tabNames.findIndex(([one]) => one === name) + 1}`;
         return tab(words, title, () => this.choose(this.at, name), this.tab === name);
     }
 
@@ -265,7 +273,7 @@ class KernelView {
     }
 
     async showMachine() {
-        const [{ id }, tab, pane] = [this.kernel, /** @type {"llvm" | "asm" | "ptx"} */ (this.tab), this.body];
+        const [{ id }, tab, pane] = [this.kernel, /** @type {Part} */ (this.tab), this.body];
         const here = () => this.kernel.id === id && this.tab === tab;
         const note = h("p", { class: "jt-soft", role: "status" }, "Compiling\u2026");
         pane.append(note);
@@ -326,7 +334,7 @@ class KernelView {
         }
         const scrolls = event.target === this.list || event.target === this.choice;
         if (!alone(event) || !this.kernel || (scrolls && event.key.startsWith("Arrow"))) return false;
-        const asked = TABS[Number(event.key) - 1];
+        const asked = this.tabNames[Number(event.key) - 1];
         if (asked) this.choose(this.at, asked[0]);
         else if (event.key === "[" || event.key === "]") this.next(event.key === "]" ? 1 : -1);
         else if (event.key === "e" && this.tab === "source") this.edit();

@@ -315,7 +315,8 @@ class CudaPrinter(TensorPrinter, BlockPrinter):
     # ------------------------------------------------------------------------------------------------- expressions
 
     def _position(self, index: Index) -> str:
-        return self._index(index)
+        text = self._index(index)
+        return text if text.isidentifier() else self._bits(text)
 
     def _scratch(self, access: Access) -> str:
         """A cell of a room for sums, of which each thread or block has its own unless launches share it."""

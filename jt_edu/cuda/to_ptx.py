@@ -32,8 +32,9 @@ from cuda.core import Linker, LinkerOptions, ObjectCode
 from llvmlite import ir
 from numba import cuda
 from numba.core.errors import NumbaError
-from numba.cuda import dispatcher, nvvmutils, types
+from numba.cuda import cudaimpl, dispatcher, nvvmutils, types
 from numba.cuda.cudadrv.error import CCSupportError
+from numba.cuda.np import arrayobj
 from numba.cuda.np.numpy_support import from_dtype
 
 from jt_edu.base.dtypes import DType
@@ -72,7 +73,19 @@ def _in_range(builder: Any, name: str) -> Any:
     return found
 
 
+def _aligned(*given: Any, **named: Any) -> Any:
+    """An array of a block or thread; of one that begins at 16 bytes four neighbors may be read at once."""
+    return _array(*given, **{**named, "alignment": named.get("alignment") or 16})
+
+
+def _from_the_begin(context: Any, builder: Any, kind: Any, index: Any, _: Any) -> Any:
+    """An index as it stands, of 64 bits: none counts from the end, as in the interpreter."""
+    return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
+
+
 _number, nvvmutils.call_sreg = nvvmutils.call_sreg, _in_range
+_array, cudaimpl._generic_array = cudaimpl._generic_array, _aligned
+arrayobj.fix_integer_index = _from_the_begin
 dispatcher.get_current_device = _asked
 vars(cuda).update(words(lambda: _asked().compute_capability))
 

@@ -116,7 +116,7 @@ class TensorPrinter(TilePrinter):
     def _put(self, side: Side) -> str:
         if not self.numbers:
             return super()._put(side)
-        word, wide = side.places("e")
+        word, wide = side.places()
         number = f"next_{side.name}[turn{{}}]"
         pair = f"{number.format(', 0')} | {number.format(', 1')} << 16"
         text = f"cuda.tf32({number.format('')})" if self.numbers == "tf32" else pair

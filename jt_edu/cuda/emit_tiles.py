@@ -58,17 +58,18 @@ class Side(NamedTuple):
         """How many words of a tile a thread reads."""
         return self.long * self.deep // THREADS
 
-    def places(self, e: str) -> tuple[str, str]:
-        """Which word of which line the word with the number `e` is; side by side are those that lie so in memory."""
+    def places(self) -> tuple[str, str]:
+        """Which word of which line a thread reads: side by side are those that lie so in memory."""
         if self.along:
-            return f"{e} % {self.deep}", f"{e} // {self.deep}"
-        return f"{e} // {self.long}", f"{e} % {self.long}"
+            return f"thread % {self.deep}", f"thread // {self.deep} + {THREADS // self.deep} * turn"
+        return f"thread // {self.long} * {self.turns} + turn", f"thread % {self.long}"
 
     def moves(self, summed: tuple[int, ...]) -> list[tuple[tuple[int, ...], int]]:
-        """Which counters go on, and how far: from turn to turn, and those that do so from tile to tile."""
+        """Which counters go on, and how far: from turn to turn, and from tile to tile."""
+        deep = self.deep * self.pair
         if self.along:
-            return [(self.axes, THREADS // self.deep), (summed, self.deep * self.pair)]
-        return [(summed, THREADS // self.long * self.pair)]
+            return [(self.axes, THREADS // self.deep), (summed, deep)]
+        return [(summed, 1), (summed, deep - self.turns * self.pair)]
 
 
 class TilePrinter(Printer):
@@ -168,20 +169,21 @@ class TilePrinter(Printer):
         multiply(c)
         for side in sides:
             self._write(2, f"for turn in range({side.turns}):", side.value.node)
-            self._write(3, f"e = thread + {THREADS} * turn")
             self._write(3, self._put(side), side.value.node)
         self._write(2, "cuda.syncthreads()")
 
     def _start(self, c: Contraction, side: Side) -> None:
         """The counters of the first number that a thread reads, and how far each of them goes at a time."""
-        before, (deep, long) = self.axes, side.places("thread")
-        self.axes = self._named(c, side)
-        for number, axes in ((f"{deep} * {side.pair}", c.summed), (f"{side.begin} + {long}", side.axes)):
-            self._write(1, f"j = {number}")
-            self._decode("j", axes, 1, alone=True)
+        before, self.axes = self.axes, self._named(c, side)
+        deep, long = (place.replace(" * turn", " * 0").replace(" + turn", "").replace(f" + {THREADS // side.deep} * 0", "") for place in side.places())
+        deep = deep if side.pair == 1 else f"{deep} * {side.pair}"
+        for number, axes in ((deep, c.summed), (f"{side.begin} + {long}", side.axes)):
+            if len(axes) > 1:
+                self._write(1, f"j = {number}")
+            self._decode("j" if len(axes) > 1 else number, axes, 1)
         for axes, step in side.moves(c.summed):
             for axis, digit in zip(axes, self._digits(f"{step}", axes), strict=True):
-                if len(axes) > 1:
+                if len(axes) > 1 and step > 1:
                     self._write(1, f"d{self.axes[axis]} = {digit}")
         self.axes = before | {axis: self.axes[axis] for axis in side.axes}
 
@@ -192,22 +194,26 @@ class TilePrinter(Printer):
     def _read(self, c: Contraction, side: Side) -> None:
         """Read the numbers of the next tile."""
         before, self.axes = self.axes, self._named(c, side)
-        (moving, step), *later = side.moves(c.summed)
-        if side.along:
+        (moving, step), (summed, far) = side.moves(c.summed)
+        direct = side.along and len(moving) == 1
+        if side.along and not direct:
             self._copied(moving, 2)
         self._write(2, f"for turn in range({side.turns}):", side.value.node)
+        if direct:  # so that no product with it is kept in a register
+            self._write(3, f"{self.axes[moving[0]]} = {self._bits(f'{side.begin} + {side.places()[1]}')}")
         if side.pair == 1:
             self._read_number(c, side, 3, f"next_{side.name}[turn]")
         else:
             names = self.axes
-            self._copied(c.summed, 3)
-            self._write(3, "for half in range(2):")
+            if side.along:
+                self._copied(summed, 3)
+            self._write(3, f"for half in range({side.pair}):")
             self._read_number(c, side, 4, f"next_{side.name}[turn, half]")
-            self._advance(c.summed, 1, 4)
+            self._advance(summed, 1, 4)
             self.axes = names
-        self._advance(moving, step, 3)
-        for axes, far in later:
-            self._advance(axes, far, 2)
+        if not direct and (side.along or side.pair == 1):
+            self._advance(moving, step, 3)
+        self._advance(summed, far, 2)
         self.axes = before
 
     def _copied(self, axes: Sequence[int], depth: int) -> None:
@@ -218,7 +224,7 @@ class TilePrinter(Printer):
 
     def _advance(self, axes: Sequence[int], step: int, depth: int) -> None:
         """Counters go on: the last one first, and who has reached its end begins anew and moves the one before."""
-        for k, axis in reversed([*enumerate(axes)]):
+        for k, axis in reversed([*enumerate(axes)]) if step else ():
             name, last = self.axes[axis], k == len(axes) - 1
             if step > 1 or last:
                 far = f"{step}" if step == 1 or len(axes) == 1 else f"d{name.removeprefix('at_')}"
@@ -250,8 +256,8 @@ class TilePrinter(Printer):
 
     def _put(self, side: Side) -> str:
         """What writes a number that was read into shared memory."""
-        k, wide = side.places("e")
-        return f"{side.name}[buffer, {k}, {wide} // 4, {wide} % 4] = next_{side.name}[turn]"
+        k, wide = side.places()
+        return f"{side.name}[buffer, {k}, {quad(wide)}] = next_{side.name}[turn]"
 
     def _multiply_one(self, c: Contraction) -> None:
         self._write(3, f"for k in range({c.tile.deep}):")
@@ -277,8 +283,9 @@ class TilePrinter(Printer):
             ("column", c.columns, places[1], [loop for loop in self.loops if loop not in of_row]),
         ):
             depth = self._over(loops, depth)
-            self._write(depth, f"j = {begin} + {place}")
-            self._decode("j", axes, depth, alone=True)
+            if len(axes) > 1:
+                self._write(depth, f"j = {begin} + {place}")
+            self._decode("j" if len(axes) > 1 else f"{begin} + {place}", axes, depth)
         self._write(depth, f"if {self._inside(c.rows)} and {self._inside(c.columns)}:")
         self.names[c.update.access] = self.cell
         self._block(Block([*c.tail()]), depth + 1)
@@ -290,11 +297,11 @@ class TilePrinter(Printer):
         known = [[self.axes.setdefault(a, f"i{len(self.axes)}") for a in group] for group in groups]
         return [names[0] if len(names) == 1 else other for names, other in zip(known, others, strict=True)]
 
-    def _decode(self, number: str, axes: Sequence[int], depth: int, alone: bool = False) -> None:
-        """Loop counters from the number of an iteration of all of them; `alone`: also of one, which has its name."""
+    def _decode(self, number: str, axes: Sequence[int], depth: int) -> None:
+        """Loop counters from the number of an iteration of all of them."""
         for axis, digit in zip(axes, self._digits(number, axes), strict=True):
             name = self.axes.setdefault(axis, f"i{len(self.axes)}")
-            if len(axes) > 1 or alone or not number.isidentifier():
+            if len(axes) > 1 or not number.isidentifier():
                 self._write(depth, f"{name} = {digit}")
 
     def _digits(self, number: str, axes: Sequence[int]) -> list[str]:
@@ -328,11 +335,16 @@ class TilePrinter(Printer):
         """An element of an array; in a product its number, which is found in fewer steps than several are."""
         if not self.whole or access.role == "register" or len(access.shape) < 2:
             return super()._cell(access)
-        number = access.where[0]
-        for k, (place, length) in enumerate(zip(access.where[1:], access.shape[1:], strict=True)):
-            key = access.role, access.node, access.shape, k
-            number = binary("+", binary("*", number, self.sizes.setdefault(key, size(length))), place)
+        number = access.where[-1]
+        for k, place in enumerate(access.where[:-1]):
+            far = self.sizes.setdefault((access.role, access.node, access.shape, k), size(math.prod(access.shape[k + 1 :])))
+            number = binary("+", binary("*", place, far), number)
         return super()._cell(Access(access.role, access.node, (number,), (math.prod(access.shape),)))
+
+
+def quad(place: str) -> str:
+    """In which quad of a line a number is, and where in there."""
+    return f"{grouped(place)} // 4, {grouped(place)} % 4"
 
 
 def grouped(text: str) -> str:

@@ -67,6 +67,7 @@ class Contraction:
     right: Value
     items: list[Value | Store]  # all that are computed, and stores of what becomes of each sum, in their order
     tile: Tile
+    ones: set[int]  # loops of one iteration, which are none of these
 
     @property
     def dtype(self) -> str:
@@ -135,9 +136,16 @@ def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction |
     if (left & right & {*summed}) != {*summed} or not ({*axes} & rows and {*axes} & columns):
         return None
     down, across, batch = (tuple(a for a in axes if a in group) for group in (rows, columns, {*axes} - rows - columns))
+    groups = down, across, batch, summed = [_longer(group, nest) for group in (down, across, batch, summed)]
+    ones = {*axes, *_chain_of_sums(body)}.difference(*groups)
     sizes = [math.prod(nest.extents[a] for a in group) for group in (down, across, batch)]
     tile = tile_of(*sizes, np.dtype(update.node.dtype.compute).itemsize)
-    return Contraction(down, across, batch, summed, update, factors[0], factors[1], kept, tile)
+    return Contraction(down, across, batch, summed, update, factors[0], factors[1], kept, tile, ones)
+
+
+def _longer(axes: tuple[int, ...], nest: Nest) -> tuple[int, ...]:
+    """Those of the loops that have more than one iteration, or else the first one."""
+    return tuple(a for a in axes if nest.extents[a] != 1) or axes[:1]
 
 
 def _chain_of_sums(body: Block) -> tuple[int, ...]:

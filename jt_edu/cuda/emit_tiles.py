@@ -8,14 +8,14 @@
                                                                         write what was read; a barrier
                                                                     what becomes of s0
 
-What is multiplied was read one turn before: meanwhile numbers of the next tile are on their way into registers. Then they
-go into the other one of two buffers, from which nobody reads any more since the last barrier.
+What is multiplied was read one turn before: meanwhile numbers of the next tile are on their way into registers. Then
+they go into the other one of two buffers, from which nobody reads any more since the last barrier.
 
-A thread multiplies 8 by 8 numbers, in quads that lie side by side: so a GPU reads four at once. A line of a tile has one
-quad more than it needs, so that a column of it lies in several banks.
+A thread multiplies 8 by 8 numbers, in quads that lie side by side: so a GPU reads four at once. A line of a tile has
+one quad more than it needs, so that a column of it lies in several banks.
 
-Which element of an array is read depends on counters of many loops. Dividing to find them takes as long as 20 products,
-so it is done before the loop; in it counters go on as those of an odometer do (`_advance`). Whole numbers have 32 bits
+Which element of an array is read depends on counters of many loops. To divide for them takes as long as 20 products, so
+it is done before the loop; in it counters go on as those of an odometer do (`_advance`). Whole numbers have 32 bits
 where all of them fit. What is read, and what becomes of a sum, are statements of the nest; only the loops around them
 are others.
 """
@@ -30,13 +30,14 @@ from typing import NamedTuple
 from jt_edu.codegen.emit_python import Argument, Printer
 from jt_edu.codegen.loop_ir import Access, Block, Value, accesses
 from jt_edu.cuda.contraction import SIDE, Contraction
-from jt_edu.ir.index_expr import Index, binary, counter, size
+from jt_edu.ir.index_expr import Index, as_index, binary, counter, size
 
 THREADS = SIDE * SIDE  # of a block
 DOWN, ACROSS = "thread // 64 * 4 + thread % 32 // 8", "thread // 32 % 2 * 8 + thread % 8"  # a warp has 4 by 8 of them
 SMALL = 2**31 - 4096  # numbers that can be counted in 32 bits, and a tile beyond the end
 SIDES = ("left", "row", "u"), ("right", "column", "v")
 LENGTHS = re.compile(r"\b[nk]\d+\b")
+NONE = as_index(0)
 COMPARED = ("<", "<=", "==", "!=")
 
 
@@ -77,7 +78,7 @@ class TilePrinter(Printer):
 
     sum = cell = ""  # the sums of a thread, and one of them
     loops: Sequence[tuple[str, int]] = ()  # over the sums of a thread: counter, and how many
-    whole = ""  # the dtype of whole numbers, while a product is printed
+    whole, word = False, ""  # while a product is printed, and what makes its whole numbers short
     sizes: dict[object, Index]  # of arrays there
 
     def _tiles(self, c: Contraction) -> str:
@@ -103,18 +104,23 @@ class TilePrinter(Printer):
         """Choose how many bits whole numbers have; where there is room for a line that says so of lengths."""
         sizes = [math.prod(access.shape) for access in accesses(self.nest.top)]
         sizes += [math.prod(self.nest.extents[a] for a in axes) for axes in (c.rows, c.columns, c.summed)]
-        self.whole, self.sizes = "int32" if max(sizes) < SMALL else "int64", {}
-        self._write(1, "")
+        self.word, self.whole, self.sizes = "narrow" * (max(sizes) < SMALL), True, {}
+        self.outside = self.axes
+        self.axes = self.axes | dict.fromkeys(c.ones, "0") | {axis: f"u{k}" for k, axis in enumerate(c.summed)}
+        if self.word:
+            self._write(1, "")
         return len(self.rows)
 
     def _counted(self, head: int) -> None:
         """Say it of all lengths that were needed."""
-        names = sorted({*LENGTHS.findall("\n".join(self.rows[head:]))})
-        self.rows[head - 1] = f"    {', '.join(names)} = {', '.join(map(self._bits, names))}"
-        self.whole = ""
+        found = {*LENGTHS.findall("\n".join(self.rows[head:]))}
+        names = sorted(found, key=lambda name: (name[0] != "n", int(name[1:])))
+        if self.word:
+            self.rows[head - 1] = f"    {', '.join(names)} = {', '.join(map(self._bits, names))}"
+        self.word, self.whole, self.axes = "", False, self.outside
 
     def _bits(self, text: str) -> str:
-        return f"{self.whole}({text})" if self.whole else text
+        return f"{self.word}({text})" if self.word else text
 
     def _sides(self, c: Contraction, high: int, wide: int, deep: int, pair: int = 1) -> list[Side]:
         """Both factors, with tiles of this size."""
@@ -126,7 +132,8 @@ class TilePrinter(Printer):
     def _lies_along(self, value: Value, axis: int) -> bool:
         """Whether what is read lies side by side along an axis."""
         found = [v.access for v in (value, *value.operands) if v.access is not None]
-        return any(a.where and a.where[-1] == counter(axis) for a in found)
+        lasts = [[w for w, length in zip(a.where, a.shape, strict=True) if length != 1][-1:] for a in found]
+        return [counter(axis)] in lasts
 
     def _begin(self, c: Contraction, sides: Sequence[Side]) -> str:
         """Where the tile of a block stands; how many blocks of how many threads there are."""
@@ -175,7 +182,7 @@ class TilePrinter(Printer):
     def _start(self, c: Contraction, side: Side) -> None:
         """The counters of the first number that a thread reads, and how far each of them goes at a time."""
         before, self.axes = self.axes, self._named(c, side)
-        deep, long = (place.replace(" * turn", " * 0").replace(" + turn", "").replace(f" + {THREADS // side.deep} * 0", "") for place in side.places())
+        deep, long = (re.sub(r" \+ (\d+ \* )?turn", "", place) for place in side.places())  # of the first turn
         deep = deep if side.pair == 1 else f"{deep} * {side.pair}"
         for number, axes in ((deep, c.summed), (f"{side.begin} + {long}", side.axes)):
             if len(axes) > 1:
@@ -232,7 +239,7 @@ class TilePrinter(Printer):
             if k > 0:
                 length, above = self._extent(axis), self.axes[axes[k - 1]]
                 self._write(depth, f"if {name} >= {length}:")
-                both = self._bits(f"{name} - {length}"), self._bits(f"{above} + 1")
+                both = self._bits(f"{name} - {length}" if step > 1 else "0"), self._bits(f"{above} + 1")
                 self._write(depth + 1, f"{name}, {above} = {', '.join(both)}")
 
     def _read_number(self, c: Contraction, side: Side, depth: int, into: str) -> None:
@@ -324,21 +331,26 @@ class TilePrinter(Printer):
         """An index expression, whose parts are compared with as few bits as they have."""
         if not self.whole or index.op not in (*COMPARED, "and", "or"):
             return super()._index(index)
+        first, second = index.args
+        begins = index.op == "and" and (first.op, second.op, first.args[0]) == ("<=", "<", NONE)
+        if begins and first.args[1] == second.args[0]:
+            return f"within({', '.join(self._bits(self._index(part)) for part in second.args)})"
         parts = [self._index(part) for part in index.args]
         if index.op in COMPARED:
             parts = [part if part.isalnum() else self._bits(part) for part in parts]
-        return f" {index.op} ".join(
-            part if index.op == "and" and " or " not in part else grouped(part) for part in parts
-        )
+        inside = index.op == "or"  # in brackets
+        return f" {index.op} ".join(grouped(part) if inside or " or " in part else part for part in parts)
 
     def _cell(self, access: Access) -> str:
         """An element of an array; in a product its number, which is found in fewer steps than several are."""
         if not self.whole or access.role == "register" or len(access.shape) < 2:
             return super()._cell(access)
-        number = access.where[-1]
-        for k, place in enumerate(access.where[:-1]):
-            far = self.sizes.setdefault((access.role, access.node, access.shape, k), size(math.prod(access.shape[k + 1 :])))
-            number = binary("+", binary("*", place, far), number)
+        number, inner = NONE, 1
+        for k, (place, length) in reversed([*enumerate(zip(access.where, access.shape, strict=True))]):
+            key = access.role, access.node, access.shape, k
+            far = NONE + 1 if inner == 1 else self.sizes.setdefault(key, size(inner))
+            number = binary("+", binary("*", place, far), number) if length != 1 else number
+            inner *= length
         return super()._cell(Access(access.role, access.node, (number,), (math.prod(access.shape),)))
 
 

@@ -45,6 +45,7 @@ from jt_edu.cuda.tensor_ptx import words
 from jt_edu.cuda.translator import parsed
 
 REFUSED = (NumbaError, nvvmError, TypeError, NotImplementedError, ValueError, AssertionError)
+FEW = 128  # registers of a thread, with which two blocks of 256 fit on a processor
 UNKNOWN = (CCSupportError, nvJitLinkError)
 HERE, CUDA = "jt_edu.cuda", "_numba_cuda"
 MOST = {"tid": 1024, "ntid": 1025, "laneid": 32}  # one more than a number of threads can be
@@ -107,9 +108,16 @@ def linked(ptx: str, cc: tuple[int, int]) -> tuple[str, bytes, str]:
     """The name of a kernel in its assembly, its machine code, and what the assembler says of it."""
     found = re.search(r"\.visible \.entry (\S+?)\(", ptx)
     arch = f"sm_{cc[0]}{cc[1]}"
-    linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=arch, ptxas_options=["-v"]))
-    code = bytes(linker.link("cubin").code)
-    return found[1] if found else "", code, str(linker.get_info_log())
+    made = []
+    for most in (None, FEW):  # a few more of them halve what runs at a time; but numbers in memory are worse
+        options = LinkerOptions(arch=arch, ptxas_options=["-v"], max_register_count=most)
+        linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=options)
+        made.append((bytes(linker.link("cubin").code), str(linker.get_info_log())))
+        registers, spilled, _, _ = report(made[-1][1], ptx)
+        if registers <= FEW:
+            break
+    code, said = made[-1] if not spilled else made[0]
+    return found[1] if found else "", code, said
 
 
 def report(said: str, ptx: str) -> tuple[int, int, int, int]:

@@ -35,7 +35,8 @@ def narrow(i: Number) -> Number:
 @kernel_function(lambda i, n: 0 <= i < n, alike("i", lambda kind: types.boolean))
 def within(i: Number, n: Number) -> Number:
     """Whether i is an index of n, in one comparison: of numbers without a sign, -1 is the largest."""
-    return i.to(types.uint64) < n.to(types.uint64)
+    unsigned = types.uint32 if i.type == types.int32 else types.uint64
+    return i.to(unsigned) < n.to(unsigned)
 
 
 @kernel_function(lambda i, n: i + n if i < 0 else i, alike("i"))

@@ -157,12 +157,12 @@ def test_a_thread_multiplies_8_by_8_numbers_of_a_tile_with_ragged_ends(monkeypat
 
 
 def test_what_more_than_32_bits_would_count_is_counted_in_64(monkeypatch):
-    graph = GRAPHS["gradient of images, in groups"][0]
+    graph = GRAPHS["convolution in groups"][0]
     short, sources = texts(graph)
     monkeypatch.setattr(emit_tiles, "SMALL", 0)
     long, others = texts(lambda: graph() + 0)
 
-    assert all("narrow(" in source for source in sources)
+    assert any("narrow(" in source for source in sources)
     assert not any("narrow(" in source for source in others)
     np.testing.assert_array_equal(long, short)
 

@@ -138,8 +138,8 @@ def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction |
     down, across, batch = (tuple(a for a in axes if a in group) for group in (rows, columns, {*axes} - rows - columns))
     groups = down, across, batch, summed = [_longer(group, nest) for group in (down, across, batch, summed)]
     ones = {*axes, *_chain_of_sums(body)}.difference(*groups)
-    sizes = [math.prod(nest.extents[a] for a in group) for group in (down, across, batch)]
-    tile = tile_of(*sizes, np.dtype(update.node.dtype.compute).itemsize)
+    high, wide, times = (math.prod(nest.extents[a] for a in group) for group in (down, across, batch))
+    tile = tile_of(high, wide, times, np.dtype(update.node.dtype.compute).itemsize)
     return Contraction(down, across, batch, summed, update, factors[0], factors[1], kept, tile, ones)
 
 

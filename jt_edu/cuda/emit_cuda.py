@@ -98,7 +98,7 @@ class CudaPrinter(TensorPrinter, BlockPrinter):
         self.views: dict[tuple[Node, tuple[int, ...]], str] = {}  # of such memory
         self.apart: dict[Update, str] = {}  # sums of which threads have parts -> an array of those of blocks, or ""
         self.parts: list[str] = []  # all such arrays
-        self.cells = {}
+        self.cells, self.sizes = {}, {}
         self.helpers: set[str] = set()
 
     def print(self) -> Text:

@@ -79,7 +79,8 @@ class TilePrinter(Printer):
     sum = cell = ""  # the sums of a thread, and one of them
     loops: Sequence[tuple[str, int]] = ()  # over the sums of a thread: counter, and how many
     whole, word = False, ""  # while a product is printed, and what makes its whole numbers short
-    sizes: dict[object, Index]  # of arrays there
+    outside: dict[int, str]  # names of counters around it
+    sizes: dict[object, Index]  # how far apart numbers of arrays are: kept, since each is a parameter of its own
 
     def _tiles(self, c: Contraction) -> str:
         """The body of a kernel for a product; how many blocks of how many threads do it."""
@@ -104,8 +105,7 @@ class TilePrinter(Printer):
         """Choose how many bits whole numbers have; where there is room for a line that says so of lengths."""
         sizes = [math.prod(access.shape) for access in accesses(self.nest.top)]
         sizes += [math.prod(self.nest.extents[a] for a in axes) for axes in (c.rows, c.columns, c.summed)]
-        self.word, self.whole, self.sizes = "narrow" * (max(sizes) < SMALL), True, {}
-        self.outside = self.axes
+        self.word, self.whole, self.outside = "narrow" * (max(sizes) < SMALL), True, self.axes
         self.axes = self.axes | dict.fromkeys(c.ones, "0") | {axis: f"u{k}" for k, axis in enumerate(c.summed)}
         if self.word:
             self._write(1, "")
@@ -264,7 +264,7 @@ class TilePrinter(Printer):
     def _put(self, side: Side) -> str:
         """What writes a number that was read into shared memory."""
         k, wide = side.places()
-        return f"{side.name}[buffer, {k}, {quad(wide)}] = next_{side.name}[turn]"
+        return f"{side.name}[buffer, {k}, ({wide}) // 4, ({wide}) % 4] = next_{side.name}[turn]"
 
     def _multiply_one(self, c: Contraction) -> None:
         self._write(3, f"for k in range({c.tile.deep}):")
@@ -352,11 +352,6 @@ class TilePrinter(Printer):
             number = binary("+", binary("*", place, far), number) if length != 1 else number
             inner *= length
         return super()._cell(Access(access.role, access.node, (number,), (math.prod(access.shape),)))
-
-
-def quad(place: str) -> str:
-    """In which quad of a line a number is, and where in there."""
-    return f"{grouped(place)} // 4, {grouped(place)} % 4"
 
 
 def grouped(text: str) -> str:

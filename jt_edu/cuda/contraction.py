@@ -17,6 +17,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from jt_edu.codegen.loop_ir import Block, Loop, Nest, Store, Update, Value, everything
 from jt_edu.ir.index_expr import Index, counters_of, parts_of
@@ -24,7 +27,31 @@ from jt_edu.ir.meta_ops import REDUCERS
 from jt_edu.ir.scalar_ops import MULTIPLY
 
 WORTH = 4096  # products of two numbers, from which on a tile pays
-LONG = 64  # rows and columns, from which on a thread computes more than one number of a tile
+SIDE = 16  # threads along each side of a block
+FULL = 64  # blocks, from which on larger tiles leave no part of a GPU idle
+
+
+class Tile(NamedTuple):
+    """What a block computes at a time: numbers of each thread, below each other and side by side; how deep it reads."""
+
+    down: int
+    across: int
+    deep: int = 16
+
+
+TILES = (Tile(8, 8), Tile(8, 4), Tile(4, 8), Tile(4, 4), Tile(1, 1))
+
+
+def tile_of(rows: int, columns: int, batch: int, bytes_each: int) -> Tile:
+    """The largest tile that a product is large enough for, and whose numbers fit into registers."""
+
+    def fits(tile: Tile) -> bool:
+        high, wide = rows // (SIDE * tile.down), columns // (SIDE * tile.across)
+        small = tile.down * tile.across <= 16
+        return min(high, wide) > 0 and (small or (bytes_each <= 4 and high * wide * batch >= FULL))
+
+    found = next((tile for tile in TILES if fits(tile)), TILES[-1])
+    return found._replace(deep=8) if found.down > 1 and bytes_each > 8 else found
 
 
 @dataclass
@@ -39,7 +66,8 @@ class Contraction:
     left: Value
     right: Value
     items: list[Value | Store]  # all that are computed, and stores of what becomes of each sum, in their order
-    each: int  # numbers along each side of the tile that a thread computes
+    tile: Tile
+    ones: set[int]  # loops of one iteration, which are none of these
 
     @property
     def dtype(self) -> str:
@@ -108,8 +136,16 @@ def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction |
     if (left & right & {*summed}) != {*summed} or not ({*axes} & rows and {*axes} & columns):
         return None
     down, across, batch = (tuple(a for a in axes if a in group) for group in (rows, columns, {*axes} - rows - columns))
-    each = 4 if min(math.prod(nest.extents[a] for a in group) for group in (down, across)) >= LONG else 1
-    return Contraction(down, across, batch, summed, update, factors[0], factors[1], kept, each)
+    groups = down, across, batch, summed = [_longer(group, nest) for group in (down, across, batch, summed)]
+    ones = {*axes, *_chain_of_sums(body)}.difference(*groups)
+    high, wide, times = (math.prod(nest.extents[a] for a in group) for group in (down, across, batch))
+    tile = tile_of(high, wide, times, np.dtype(update.node.dtype.compute).itemsize)
+    return Contraction(down, across, batch, summed, update, factors[0], factors[1], kept, tile, ones)
+
+
+def _longer(axes: tuple[int, ...], nest: Nest) -> tuple[int, ...]:
+    """Those of the loops that have more than one iteration, or else the first one."""
+    return tuple(a for a in axes if nest.extents[a] != 1) or axes[:1]
 
 
 def _chain_of_sums(body: Block) -> tuple[int, ...]:

@@ -160,6 +160,11 @@ class Calls(Expressions):
         if name in ("wrap", "bit_count"):
             places = ", ".join(self.cast(x, LONG).text for x in given)
             return Spelled(f"{self.helper(name)}({places})", LONG, LONG, ATOM, name == "bit_count")
+        if name == "narrow":
+            return self.cast(given[0], INT)
+        if name == "within":
+            i, n = (self.cast(x, LONG).text for x in given)
+            return Spelled(f"{self.helper(name)}({i}, {n})", BOOL, BOOL, ATOM, True)
         if name in HALVES:
             taken, made = HALVES[name]
             return Spelled(

@@ -119,6 +119,7 @@ HELPERS = {
     "gcd": T + "gcd(T a, T b) { while (b != 0) { T c = a % b; a = b; b = c; } return a < 0 ? -a : a; }",
     "bit_count": T + "bit_count(T a) { return __popcll(a < 0 ? -a : a); }",
     "wrap": "__device__ long long wrap(long long i, long long n) { return i < 0 ? i + n : i; }  // counts from the end",
+    "within": "__device__ bool within(long long i, long long n) { return 0 <= i && i < n; }",
     "laneid": (
         "__device__ unsigned laneid()\n{\n"
         "    return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;\n}"

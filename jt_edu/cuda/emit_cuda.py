@@ -98,7 +98,7 @@ class CudaPrinter(TensorPrinter, BlockPrinter):
         self.views: dict[tuple[Node, tuple[int, ...]], str] = {}  # of such memory
         self.apart: dict[Update, str] = {}  # sums of which threads have parts -> an array of those of blocks, or ""
         self.parts: list[str] = []  # all such arrays
-        self.cells = {}
+        self.cells, self.sizes = {}, {}
         self.helpers: set[str] = set()
 
     def print(self) -> Text:
@@ -315,7 +315,8 @@ class CudaPrinter(TensorPrinter, BlockPrinter):
     # ------------------------------------------------------------------------------------------------- expressions
 
     def _position(self, index: Index) -> str:
-        return self._index(index)
+        text = self._index(index)
+        return text if text.isidentifier() else self._bits(text)
 
     def _scratch(self, access: Access) -> str:
         """A cell of a room for sums, of which each thread or block has its own unless launches share it."""

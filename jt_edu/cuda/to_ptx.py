@@ -32,8 +32,9 @@ from cuda.core import Linker, LinkerOptions, ObjectCode
 from llvmlite import ir
 from numba import cuda
 from numba.core.errors import NumbaError
-from numba.cuda import dispatcher, nvvmutils, types
+from numba.cuda import cudaimpl, dispatcher, nvvmutils, types
 from numba.cuda.cudadrv.error import CCSupportError
+from numba.cuda.np import arrayobj
 from numba.cuda.np.numpy_support import from_dtype
 
 from jt_edu.base.dtypes import DType
@@ -44,6 +45,7 @@ from jt_edu.cuda.tensor_ptx import words
 from jt_edu.cuda.translator import parsed
 
 REFUSED = (NumbaError, nvvmError, TypeError, NotImplementedError, ValueError, AssertionError)
+FEW = 128  # registers of a thread, with which two blocks of 256 fit on a processor
 UNKNOWN = (CCSupportError, nvJitLinkError)
 HERE, CUDA = "jt_edu.cuda", "_numba_cuda"
 MOST = {"tid": 1024, "ntid": 1025, "laneid": 32}  # one more than a number of threads can be
@@ -72,7 +74,19 @@ def _in_range(builder: Any, name: str) -> Any:
     return found
 
 
+def _aligned(*given: Any, **named: Any) -> Any:
+    """An array of a block or thread; of one that begins at 16 bytes four neighbors may be read at once."""
+    return _array(*given, **{**named, "alignment": named.get("alignment") or 16})
+
+
+def _from_the_begin(context: Any, builder: Any, kind: Any, index: Any, _: Any) -> Any:
+    """An index as it stands, of 64 bits: none counts from the end, as in the interpreter."""
+    return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
+
+
 _number, nvvmutils.call_sreg = nvvmutils.call_sreg, _in_range
+_array, cudaimpl._generic_array = cudaimpl._generic_array, _aligned
+arrayobj.fix_integer_index = _from_the_begin
 dispatcher.get_current_device = _asked
 vars(cuda).update(words(lambda: _asked().compute_capability))
 
@@ -94,9 +108,16 @@ def linked(ptx: str, cc: tuple[int, int]) -> tuple[str, bytes, str]:
     """The name of a kernel in its assembly, its machine code, and what the assembler says of it."""
     found = re.search(r"\.visible \.entry (\S+?)\(", ptx)
     arch = f"sm_{cc[0]}{cc[1]}"
-    linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=arch, ptxas_options=["-v"]))
-    code = bytes(linker.link("cubin").code)
-    return found[1] if found else "", code, str(linker.get_info_log())
+    made = []
+    for most in (None, FEW):  # a few more of them halve what runs at a time; but numbers in memory are worse
+        options = LinkerOptions(arch=arch, ptxas_options=["-v"], max_register_count=most)
+        linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=options)
+        made.append((bytes(linker.link("cubin").code), str(linker.get_info_log())))
+        registers, spilled, _, _ = report(made[-1][1], ptx)
+        if registers <= FEW:
+            break
+    code, said = made[-1] if not spilled else made[0]
+    return found[1] if found else "", code, said
 
 
 def report(said: str, ptx: str) -> tuple[int, int, int, int]:

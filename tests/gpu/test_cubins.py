@@ -152,22 +152,42 @@ def test_a_product_on_tensor_cores_becomes_machine_code_of_each_gpu_that_has_the
     assert max(one.spilled for one in found) == 0
 
 
+def loop_around(word, ptx):
+    """The text of the smallest loop that has a word in it."""
+    starts = {label[1]: label.start() for label in re.finditer(r"^(\$L\w+):", ptx, re.MULTILINE)}
+    jumps = [(starts[jump[1]], jump.end()) for jump in re.finditer(r"\bbra(?:\.uni)?\s+(\$L\w+);", ptx)]
+    around = [ptx[begin:end] for begin, end in jumps if begin < end and re.search(word, ptx[begin:end])]
+    return min(around, key=len)
+
+
+def convolution(stride):
+    return nn.conv2d(room(16, 64, 32, 32), room(128, 64, 3, 3), None, stride, 1)
+
+
+PRODUCTS = {
+    "product": (lambda: room(4096, 64) @ room(64, 4096), 8 * 8),
+    "small product": (lambda: room(99, 70) @ room(70, 99), 4 * 4),
+    "convolution": (lambda: convolution(1), 8 * 8),
+    "convolution of every other place": (lambda: convolution(2), 8 * 4),
+}
+
+
 @has_compiler
-@pytest.mark.parametrize("stride", [1, 2])
-def test_the_sums_of_a_tile_stay_in_registers_while_they_grow(stride):
-    """Afterwards they may be in memory, where a loop finds them by number."""
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_along_the_sum_of_a_product_nothing_is_divided_and_sums_stay_in_registers(name):
+    """Two steps of the sum at a time are read from shared memory in quads, and nothing but multiplied."""
     from jt_edu.cuda import to_ptx  # noqa: PLC0415 - numba-cuda, where it is installed
 
-    def convolution():
-        return nn.conv2d(room(16, 64, 16, 16), room(128, 64, 3, 3), None, stride, 1)
-
-    (source,) = [s for s in texts(convolution) if "tiles" in s.text]
+    graph, each = PRODUCTS[name]
+    (source,) = [s for s in texts(graph) if "tiles" in s.text]
     ((kernel, kinds),) = launches(source)
     ptx = to_ptx.ptx_of(kernel, kinds, ARCHS[0])
+    whole, inner = loop_around(r"bar\.sync", ptx), loop_around(r"fma\.rn\.f32", ptx)
 
-    _, *growing, _ = re.split(r"\bbar\.sync", ptx)
-    assert growing
-    assert not re.search(r"\b(ld|st)\.local", "".join(growing))
+    assert not re.search(r"\b(div|rem)\.[su]|\b(ld|st)\.local", whole)
+    assert inner.count("fma.rn.f32") == 2 * each
+    assert set(re.findall(r"ld\.shared\.\S+", inner)) == {"ld.shared.v4.f32"}
+    assert max(found.spilled for found in examined(source)) == 0
 
 
 @has_compiler
@@ -181,7 +201,6 @@ def test_the_sums_of_a_warp_stay_in_registers_while_tensor_cores_work(dtype):
     ((kernel, kinds),) = launches(source)
     ptx = to_ptx.ptx_of(kernel, kinds, (9, 0))
 
-    end = re.search(r"bar\.sync.*?bra\s+(\$L\w+);", ptx, re.DOTALL)
-    loop = ptx[ptx.index(f"\n{end[1]}:") : end.end()]
+    loop = loop_around(r"bar\.sync", ptx)
     assert loop.count("mma.sync") == 16
-    assert not re.search(r"\b(ld|st)\.local", loop)
+    assert not re.search(r"\b(div|rem)\.[su]|\b(ld|st)\.local", loop)

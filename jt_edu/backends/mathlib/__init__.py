@@ -30,8 +30,8 @@ from jt_edu.backends.mathlib.erfc import erfc, erfcx, ndtr
 from jt_edu.backends.mathlib import complex_inverse as _inverse, complex_logarithm as _logarithm  # noqa: F401
 from jt_edu.backends.mathlib.trig import acos, asin, atan, atan2, cos, sin, tan
 from jt_edu.backends.mathlib.integer import (
-    at, bit_count, divide, floor_divide, fmax, fmin, fmod, gcd, maximum, minimum, remainder, select, shift_left,
-    shift_right, until, wrap,
+    at, bit_count, divide, floor_divide, fmax, fmin, fmod, gcd, maximum, minimum, narrow, remainder, select,
+    shift_left, shift_right, until, within, wrap,
 )  # fmt: skip
 
 # complex_inverse, complex_logarithm and what they import tell the functions above what to do with complex numbers
@@ -42,9 +42,9 @@ __all__ = [
     "erfcx", "erfinv", "exp", "exp2", "expm1", "exponent", "float32", "float64", "float_to_bfloat", "float_to_half",
     "floor", "floor_divide", "fmax", "fmin", "fmod", "fraction", "gamma", "gcd", "half_to_float", "hypot", "imag",
     "inf", "int16", "int32", "int64", "int8", "isfinite", "isinf", "isnan", "ldexp", "lgamma", "log", "log10",
-    "log1p", "log2", "logaddexp", "logaddexp2", "mantissa", "matrix", "maximum", "minimum", "nan", "ndtr",
+    "log1p", "log2", "logaddexp", "logaddexp2", "mantissa", "matrix", "maximum", "minimum", "nan", "narrow", "ndtr",
     "next_half", "nextafter", "normal32", "normal64", "philox", "pi", "plus_ahb", "polygamma", "power", "real",
     "remainder", "round_even", "rsqrt", "scratch", "select", "shift_left", "shift_right", "sigmoid", "sign",
     "signbit", "sin", "sinh", "sqrt", "stream", "tan", "tanh", "trunc", "uint16", "uint32", "uint64", "uint8",
-    "uniform32", "uniform64", "until", "wrap", "zeta",
+    "uniform32", "uniform64", "until", "within", "wrap", "zeta",
 ]  # fmt: skip

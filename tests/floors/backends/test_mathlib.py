@@ -424,6 +424,17 @@ def test_casts_cut_wrap_and_never_trap(dtype):
             np.testing.assert_array_equal(got, one_by_one, f"{dtype} to {name}")
 
 
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("spelled", ["within(a, b)", "within(narrow(a), narrow(b))"])
+def test_within_is_both_ends_of_an_index_in_32_bits_as_in_64(spelled, plain):
+    k, n = np.array([-1, 0, 4, 5, -(2**31), 2**31 - 1], np.int64), np.array([5, 5, 5, 5, 5, 2**31 - 1], np.int64)
+
+    inside, same_number = run([spelled, "int64(narrow(a))"], [k, n], ["bool", "int64"], plain=plain)
+
+    np.testing.assert_array_equal(inside, [False, True, True, False, False, False])
+    np.testing.assert_array_equal(same_number, k)
+
+
 def test_select_sees_nothing_of_the_other_side_and_wrap_counts_from_the_end():
     k, x = np.array([-1, -5, 0, 4], np.int64), np.array([np.nan, 1, np.inf, 2], np.float32)
 

@@ -12,7 +12,8 @@ import pytest
 import jt_edu as jt
 from jt_edu.base.errors import KernelError
 from jt_edu.base.source_text import remember
-from jt_edu.cuda import emit_cuda, schedule
+from jt_edu.cuda import contraction, emit_cuda, emit_tiles, schedule
+from jt_edu.cuda.contraction import Tile, tile_of
 from jt_edu.introspect.kernel_notes import WAYS
 from jt_edu.lens.assembly import assembly
 from jt_edu.lens.kernel_edit import find
@@ -144,6 +145,52 @@ def test_the_numbers_are_a_cpus_and_the_right_threads_make_them(name):
     assert {kind.rstrip("0123456789") for kind in made} <= {*WAYS}, "jt.explain has no words for it"
 
 
+@pytest.mark.parametrize("tile", [Tile(8, 8, 2), Tile(8, 4, 4)])
+def test_a_thread_multiplies_8_by_8_numbers_of_a_tile_with_ragged_ends(monkeypatch, tile):
+    monkeypatch.setattr(contraction, "tile_of", lambda *_: tile)
+    x, y = numbers(131, 5), numbers(5, 60 + tile.across)  # each tile another graph: what is printed is kept
+
+    found, (source,) = texts(lambda: x @ y)
+
+    assert f"cuda.local.array(({tile.down}, {tile.across})," in source
+    np.testing.assert_allclose(found, x.numpy() @ y.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_what_more_than_32_bits_would_count_is_counted_in_64(monkeypatch):
+    graph = GRAPHS["convolution in groups"][0]
+    short, sources = texts(graph)
+    monkeypatch.setattr(emit_tiles, "SMALL", 0)
+    long, others = texts(lambda: graph() + 0)
+
+    assert any("narrow(" in source for source in sources)
+    assert not any("narrow(" in source for source in others)
+    np.testing.assert_array_equal(long, short)
+
+
+def test_blocks_of_a_product_are_in_one_row_since_a_grid_has_few_columns():
+    _, (source,) = texts(GRAPHS["product"][0])
+
+    assert "blockIdx.y" not in source
+    assert "tiles[max(1, -(-n0 // 16) * -(-n1 // 16)), 256](" in source
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tile"),
+    [
+        ((4096, 4096, 1, 4), (8, 8, 16)),
+        ((4096, 4096, 1, 8), (4, 4, 16)),  # of float64 fewer fit into registers,
+        ((4096, 4096, 1, 16), (4, 4, 8)),  # and of complex ones into a block
+        ((100352, 64, 1, 4), (8, 4, 16)),
+        ((64, 100352, 1, 4), (4, 8, 16)),
+        ((512, 512, 1, 4), (4, 4, 16)),  # 16 blocks of the largest tiles would leave a GPU idle
+        ((512, 512, 4, 4), (8, 8, 16)),
+        ((63, 4096, 1, 4), (1, 1, 16)),
+    ],
+)
+def test_tiles_are_as_large_as_a_product_is_large_enough_for(sizes, tile):
+    assert tile_of(*sizes) == tile
+
+
 def test_threads_share_one_loop_of_a_nest_and_never_two():
     """They would do the diagonal: what they leave out is nan there."""
     x = numbers(33, 17)
@@ -194,7 +241,12 @@ def test_many_blocks_share_a_long_sum_of_what_is_stored_as_well(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "part", "instead", "arguments"),
     [
-        ("product", "cuda.syncthreads()", "pass", (17, 19, 23, LEFT, RIGHT, (17, 19))),
+        (
+            "product",
+            "cuda.syncthreads()",
+            "pass",
+            (17, 19, 23, 23, 19, 19, LEFT.reshape(391), RIGHT.reshape(437), (323,)),
+        ),
         ("a sum of all", "if thread == 0:", "if True:", (35, A.reshape(35), ())),
     ],
 )

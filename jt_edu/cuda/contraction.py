@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jt_edu.codegen.loop_ir import Block, Loop, Nest, Store, Update, Value, everything
 from jt_edu.ir.index_expr import Index, counters_of, parts_of
@@ -40,6 +40,7 @@ class Contraction:
     right: Value
     items: list[Value | Store]  # all that are computed, and stores of what becomes of each sum, in their order
     each: int  # numbers along each side of the tile that a thread computes
+    asked: int = 0  # the same, or matrices of a warp, where somebody has measured which is best
 
     @property
     def dtype(self) -> str:
@@ -82,8 +83,8 @@ def _places(value: Value) -> list[Index]:
     return [*(value.access.where if value.access is not None else ()), *([] if value.index is None else [value.index])]
 
 
-def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction | None:
-    """What a nest is as a product, whose `axes` are outer loops around `body`; None if it is none, or a small one."""
+def sum_of_products(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction | None:
+    """The one sum of a nest with `axes` as outer loops around `body`, all of which are rows; None if it has another."""
     updates = [i for i in everything(body) if isinstance(i, Update)]
     summed = _chain_of_sums(body)
     if len(updates) != 1 or not summed or math.prod(nest.extents[a] for a in (*axes, *summed)) < WORTH:
@@ -103,13 +104,21 @@ def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction |
     kept = [i for i in items if isinstance(i, Value) or (isinstance(i, Store) and i.access.role != "register")]
     if any(i.kind in ("row", "sum") if isinstance(i, Value) else i.access.role != "out" for i in kept):
         return None
-    left, right = (_counters(v) for v in factors)
+    return Contraction(axes, (), (), summed, update, factors[0], factors[1], kept, 1)
+
+
+def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction | None:
+    """What a nest is as a product, whose `axes` are outer loops around `body`; None if it is none, or a small one."""
+    c = sum_of_products(nest, axes, body)
+    if c is None:
+        return None
+    left, right = _counters(c.left), _counters(c.right)
     rows, columns = left - right, right - left
-    if (left & right & {*summed}) != {*summed} or not ({*axes} & rows and {*axes} & columns):
+    if (left & right & {*c.summed}) != {*c.summed} or not ({*axes} & rows and {*axes} & columns):
         return None
     down, across, batch = (tuple(a for a in axes if a in group) for group in (rows, columns, {*axes} - rows - columns))
     each = 4 if min(math.prod(nest.extents[a] for a in group) for group in (down, across)) >= LONG else 1
-    return Contraction(down, across, batch, summed, update, factors[0], factors[1], kept, each)
+    return replace(c, rows=down, columns=across, batch=batch, each=each)
 
 
 def _chain_of_sums(body: Block) -> tuple[int, ...]:

@@ -132,7 +132,7 @@ class TensorPrinter(TilePrinter):
             tile = UNIT * each
             return min(down, across) >= tile and -(-down // tile) * -(-across // tile) * batch >= FULL
 
-        return next((each for each in (4, 2) if fills(each)), 1)
+        return c.asked or next((each for each in (4, 2) if fills(each)), 1)
 
     def _turns(self, side: Side, tile: int) -> None:
         """Open a loop over words of a tile; threads side by side have those that lie side by side."""

@@ -25,16 +25,18 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from jt_edu.base.dtypes import float32
 from jt_edu.ir.expression import pitches
 from jt_edu.ir.index_expr import Index, counters
 from jt_edu.ir.matmul_pattern import Product, matrix_product
 from jt_edu.ir.meta_ops import CONSTANT, Op, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, Shape
-from jt_edu.ir.scalar_ops import MULTIPLY
+from jt_edu.ir.scalar_ops import MULTIPLY, cast_to
 
 Three = tuple[int, int, int]
 Names = tuple[str, ...]
 ALGORITHMS = "product", "rows", "convolution"  # what is recognized, and not computed by loops
+SIDES = "sides"  # among those: arrays are stored for a convolution, which is written as loops all the same
 KINDS = {2: "forward", 0: "by_image", 1: "by_weights"}  # which of image, weights, places is asked for
 
 
@@ -159,8 +161,28 @@ def convolution(node: Node, total: Op | None = None) -> Convolution | None:
 
 def contraction(node: Node, stored: Container[Node], algorithms: Names) -> Product | Convolution | None:
     """What an algorithm of its own computes: a product of matrices, or a convolution."""
+    if SIDES in algorithms:
+        return stored_whole(convolution(node), stored)
     found = matrix_product(node) if "product" in algorithms else None
     return found or (behind_views(convolution(node), stored) if "convolution" in algorithms else None)
+
+
+def stored_whole(found: Convolution | None, stored: Container[Node]) -> Convolution | None:
+    """The same convolution, of arrays that lie in memory as they are: halves as such, and copies of parts."""
+    seen = behind_views(found, stored)
+    if found is None or seen is None:
+        return None
+    sides = [
+        whole if lies is None else part for part, whole, lies in zip(found.sides, seen.sides, seen.strides, strict=True)
+    ]
+    first, second = (narrow(side) for side in sides)
+    return replace(found, sides=(first, second))
+
+
+def narrow(node: Node) -> Node:
+    """The half that is seen as float32, if a node is that; else the node."""
+    before = node.inputs[0] if node.data is None and len(node.inputs) == 1 else node
+    return before if before.dtype.is_half and node.op is cast_to(float32, before.dtype) else node
 
 
 def behind_views(found: Convolution | None, stored: Container[Node]) -> Convolution | None:

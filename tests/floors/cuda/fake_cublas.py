@@ -13,13 +13,15 @@ DTYPES = {0: "float32", 1: "float64", 2: "float16", 14: "bfloat16", 4: "complex6
 COMPUTES = {68: ("float32", "float16", "bfloat16", "complex64"), 70: ("float64", "complex128")}
 
 
-class FakeCublas:
-    """Stands in the place of libcublas.
+class FakeOfNvidia:
+    """Stands in the place of a library of NVIDIA's, whose functions begin with a word of their own.
 
     Args:
         driver: the fake driver, in whose lines work is put.
         fails: for the name of a function the number that it answers with.
     """
+
+    begin = ""
 
     def __init__(self, driver: Any, **fails: int) -> None:
         self.driver, self.fails, self.calls = driver, fails, list[str]()
@@ -27,7 +29,7 @@ class FakeCublas:
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
-        if not name.startswith("cublas"):
+        if not name.startswith(type(self).begin):
             return found
 
         def counted(*given: Any) -> int:
@@ -36,12 +38,24 @@ class FakeCublas:
 
         return counted
 
-    def cublasCreate_v2(self, handle: Any) -> None:
+    def create(self, handle: Any) -> None:
         handle._obj.value = 77 + len(self.streams)
         self.streams[handle._obj.value] = ctypes.c_void_p(0)
 
-    def cublasSetStream_v2(self, handle: Any, stream: Any) -> None:
+    def set_stream(self, handle: Any, stream: Any) -> None:
         self.streams[handle.value] = stream
+
+
+class FakeCublas(FakeOfNvidia):
+    """Stands in the place of libcublas."""
+
+    begin = "cublas"
+
+    def cublasCreate_v2(self, handle: Any) -> None:
+        self.create(handle)
+
+    def cublasSetStream_v2(self, handle: Any, stream: Any) -> None:
+        self.set_stream(handle, stream)
 
     def cublasGemmStridedBatchedEx(self, handle: Any, *given: Any) -> int:
         """C = alpha * op(A) op(B) + beta * C for each of a batch, A being m by k then."""

@@ -29,10 +29,9 @@ from jt_edu.cuda.memory import garbage
 from jt_edu.cuda.repeated_plan import Page, launched
 from jt_edu.cuda.tensor_core import multiplied_by
 from jt_edu.cuda.tuning import fastest
-from jt_edu.ir.conv_pattern import SIDES
+from jt_edu.ir.conv_pattern import STORED
 from jt_edu.runtime.plan import Codegen, Plan
 
-STORED = "convolution", SIDES
 LIBRARIES: dict[str, Any] = {"cublas": cublas, "cudnn": cudnn}  # by the flag that asks for one
 
 

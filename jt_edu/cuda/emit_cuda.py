@@ -92,7 +92,7 @@ def cuda_loops(
         name, why = next(iter(ways)), ""
         if choose is not None and len(ways) > 1:
             each = {w: CudaPrinter([(nest, x) for x in listed], able, twins).print() for w, listed in ways.items()}
-            name, why = choose(sizes_for(nest, twins), each)
+            name, why = choose(sizes_for(nest, twins, able), each)
         ways[name][0].why = f"{name}: {why}" if why else ""
         found += [(nest, launch) for launch in ways[name]]
     text, nest = in_the_graph(CudaPrinter(found, able, twins).print(), twins), nests[0]

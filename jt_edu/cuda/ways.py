@@ -56,17 +56,19 @@ def ways_of(nest: Nest, twins: Twins, able: Container[str], libraries: Container
     return found
 
 
-def sizes_for(nest: Nest, twins: Twins) -> Sizes:
+def sizes_for(nest: Nest, twins: Twins, able: Container[str]) -> Sizes:
     """What a time depends on. A product of matrices is a convolution of images that have one place each."""
     c = launches(nest)[0].product or only_sum(nest)
     assert c is not None, "there are several ways for sums of products only"
-    found = sizes_of(_node(c, twins))
+    found, numbers = sizes_of(_node(c, twins)), numbers_of(c, able, _node(c, twins))
+    dtype = str(half_of(c.left) or c.update.node.dtype) if found is None else found[0].dtype
+    dtype += f" as {numbers}" * bool(numbers and numbers != dtype)
     if found is not None:
-        return found[0]
+        return replace(found[0], dtype=dtype)
     groups = c.batch, c.rows, c.columns, c.summed
     batch, rows, columns, summed = (math.prod(nest.extents[a] for a in axes) for axes in groups)
     along = [TensorPrinter(nest)._steps(value, c.summed[-1]) for value in (c.left, c.right)]
-    turned, dtype = "tn"[along[0]] + "nt"[along[1]], str(half_of(c.left) or c.update.node.dtype)
+    turned = "tn"[along[0]] + "nt"[along[1]]
     sizes = rows, batch * summed, batch * columns, batch
     return Sizes(f"product {turned}", *sizes, ONE, ONE, ONE, ONE, (0, 0, 0), ONE, dtype)
 

@@ -20,7 +20,7 @@ from copy import copy
 
 from jt_edu.backends.convolve.tuner_report import time_text
 from jt_edu.base.dtypes import float32
-from jt_edu.ir.conv_pattern import convolution
+from jt_edu.ir.conv_pattern import STORED, convolution
 from jt_edu.ir.index_expr import Index, counters_of
 from jt_edu.ir.matmul_pattern import BLAS, SMALL, Product, matrix_product, way_of
 from jt_edu.ir.meta_ops import CONSTANT, Reindex, ReindexReduce
@@ -118,7 +118,7 @@ def estimates(p: Product) -> dict[str, float]:
 
 def why_loops(step: Step, order: Sequence[Node], plan: Plan) -> str:
     """Why generated loops compute a convolution or a product of matrices, in a sentence; "" for any other kernel."""
-    if step.kind != "loops" or not plan.algorithms:  # a GPU has only loops, and tiles are made of them
+    if step.kind != "loops" or plan.algorithms in ((), STORED):  # a GPU has only loops, and tiles are made of them
         return ""
     sums = [order[s] for s in step.slots if _sums_products(order[s])]
     return next((why for why in (_why(n, plan) for n in sums) if why), "")

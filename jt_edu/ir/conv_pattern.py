@@ -36,7 +36,9 @@ from jt_edu.ir.scalar_ops import MULTIPLY, cast_to
 Three = tuple[int, int, int]
 Names = tuple[str, ...]
 ALGORITHMS = "product", "rows", "convolution"  # what is recognized, and not computed by loops
-SIDES = "sides"  # among those: arrays are stored for a convolution, which is written as loops all the same
+STORED = (
+    "stored sides",
+)  # in their place: convolutions are loops, and what they read lies in memory as a library wants
 KINDS = {2: "forward", 0: "by_image", 1: "by_weights"}  # which of image, weights, places is asked for
 
 
@@ -161,7 +163,7 @@ def convolution(node: Node, total: Op | None = None) -> Convolution | None:
 
 def contraction(node: Node, stored: Container[Node], algorithms: Names) -> Product | Convolution | None:
     """What an algorithm of its own computes: a product of matrices, or a convolution."""
-    if SIDES in algorithms:
+    if algorithms == STORED:
         return stored_whole(convolution(node), stored)
     found = matrix_product(node) if "product" in algorithms else None
     return found or (behind_views(convolution(node), stored) if "convolution" in algorithms else None)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ class FakeOfNvidia:
     """
 
     begin = ""
+    seconds = 0.0  # by the clock of the driver, for each thing that it computes
 
     def __init__(self, driver: Any, **fails: int) -> None:
         self.driver, self.fails, self.calls = driver, fails, list[str]()
@@ -44,6 +46,15 @@ class FakeOfNvidia:
 
     def set_stream(self, handle: Any, stream: Any) -> None:
         self.streams[handle.value] = stream
+
+    def later(self, handle: Any, run: Callable[[], None]) -> int:
+        """Put work in line."""
+
+        def timed() -> None:
+            self.driver.now += self.seconds
+            run()
+
+        return int(self.driver._later(self.streams[handle.value], timed))
 
 
 class FakeCublas(FakeOfNvidia):
@@ -75,7 +86,7 @@ class FakeCublas(FakeOfNvidia):
                 product = _numbers(left.T if turn_a else left, a_type) @ _numbers(right.T if turn_b else right, b_type)
                 out[...] = product.astype(out.dtype)
 
-        return int(self.driver._later(self.streams[handle.value], run))
+        return self.later(handle, run)
 
     def _matrix(self, pointer: int, kind: int, step: int, begin: int, shape: tuple[int, int]) -> Any:
         """A view of the GPU's memory, whose columns are one after the other, `step` numbers apart."""

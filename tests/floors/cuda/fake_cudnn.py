@@ -137,7 +137,7 @@ class FakeCudnn(FakeOfNvidia):
             found = COMPUTE[kind](first, second, self.known[to.value]["shape"], window)
             arrays[2][...] = _stored(found, self.known[to.value]["dtype"])
 
-        return int(self.driver._later(self.streams[handle.value], run))
+        return self.later(handle, run)
 
     def _array(self, which: Any, pointer: Any) -> Any:
         """What a descriptor says of the GPU's memory."""

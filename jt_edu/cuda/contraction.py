@@ -40,7 +40,7 @@ class Contraction:
     right: Value
     items: list[Value | Store]  # all that are computed, and stores of what becomes of each sum, in their order
     each: int  # numbers along each side of the tile that a thread computes
-    asked: int = 0  # the same, or matrices of a warp, where somebody has measured which is best
+    asked: int = 0  # matrices along each side that a warp computes on tensor cores, if somebody has measured that
 
     @property
     def dtype(self) -> str:

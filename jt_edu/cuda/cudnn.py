@@ -15,14 +15,14 @@ import math
 import threading
 from collections.abc import Sequence
 from ctypes import byref, c_double, c_float, c_int, c_size_t, c_void_p
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from jt_edu.backends.convolve.options import options
 from jt_edu.backends.convolve.tuner_report import sizes_text
 from jt_edu.base.errors import BackendError
 from jt_edu.cuda.cublas import opened
 from jt_edu.cuda.device import Device, here
-from jt_edu.cuda.device_array import device_array
+from jt_edu.cuda.device_array import CardArray, device_array
 from jt_edu.ir.conv_pattern import Sizes
 from jt_edu.ir.expression import pitches
 
@@ -107,7 +107,7 @@ def convolve(left: Any, right: Any, out: Any, sizes: Sizes, algorithm: int, math
     Raises:
         BackendError: the library cannot do it.
     """
-    handle, room = _handle(here()), device_array(workspace, "uint8")
+    handle, room = _handle(here()), cast("CardArray", device_array(workspace, "uint8"))
     one, zero = (map(c_double, (1, 0))) if sizes.dtype == "float64" else map(c_float, (1, 0))
     first, second = (right, left) if sizes.kind == "by_image" else (left, right)  # it has weights before places
     with _lock:

@@ -15,7 +15,6 @@ What is read, and what becomes of a sum, are statements of the nest; only the lo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from jt_edu.codegen.emit_python import Argument, Printer
 from jt_edu.codegen.loop_ir import Block, Value
@@ -34,7 +33,6 @@ class TilePrinter(Printer):
 
     def _tiles(self, c: Contraction) -> str:
         """The body of a kernel for a product; how many blocks of how many threads do it."""
-        c = replace(c, each=c.asked or c.each)
         tile, dtype = SIDE * c.each, c.dtype
         for side in ("left", "right"):
             self._write(1, f'{side} = cuda.shared.array(({DEEP}, {tile + 1}), "{dtype}")', c.update.node)

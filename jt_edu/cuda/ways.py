@@ -52,7 +52,8 @@ def ways_of(nest: Nest, twins: Twins, able: Container[str], libraries: Container
     first = TensorPrinter(nest)._each(product) if numbers else product.each
     for each in sorted((1, 2, 4) if numbers else (1, 4), key=lambda each: each != first):
         name = f"{numbers} tiles of {UNIT * each}" if numbers else f"tiles of {SIDE * each}"
-        found[name] = [replace(usual[0], product=replace(product, asked=each))]
+        chosen = replace(product, asked=each) if numbers else replace(product, each=each)
+        found[name] = [replace(usual[0], product=chosen)]
     return found
 
 

@@ -14,6 +14,7 @@ from jt_edu.codegen.loop_ir import Access, Nest, Store, Value, accesses
 from jt_edu.cuda import cudnn
 from jt_edu.cuda.contraction import Contraction
 from jt_edu.ir.conv_pattern import Sizes, convolution, narrow, strides_of
+from jt_edu.ir.meta_ops import Elementwise
 from jt_edu.ir.node import Node
 
 LARGEST = 2**31  # of sizes, which are whole numbers of 32 bits there
@@ -67,15 +68,18 @@ def convolutions_of(c: Contraction, nest: Nest, node: Node) -> Iterator[Call]:
         nest: its loops.
         node: what it is in the graph.
     """
-    sums, found = _stored_sum(c), sizes_of(node)
-    if sums is None or found is None or sums.access.node is not c.update.node:
+    found = sizes_of(node)
+    if found is None:
+        return
+    short = {"float16": "half_to_float", "bfloat16": "bfloat_to_float"}.get(found[0].dtype, "")
+    sums = _of_each_sum(c) if short else _stored_sum(c)
+    if sums is None or (not short and sums.access.node is not c.update.node):
         return
     reads = {access.node: access for access in accesses(nest.top) if access.role == "in"}
     sides = [_whole(side, reads) for side in found[1]]
     if None in sides:
         return
     left, right = (side for side in sides if side is not None)
-    short = {"float16": "half_to_float", "bfloat16": "bfloat_to_float"}.get(found[0].dtype, "")
     rest = [item for item in c.tail() if getattr(item, "kind", "") != "final" and (short or item is not sums)]
     for way in cudnn.ways(found[0]):
         numbers = ", ".join(f"{name}={value}" for name, value in way._asdict().items())
@@ -106,6 +110,16 @@ def _stored_sum(c: Contraction) -> Store | None:
     """Where each sum is stored as it is."""
     stores = [item for item in c.tail() if isinstance(item, Store)]
     return next((s for s in stores if s.value.kind == "final" and s.value.register is c.update), None)
+
+
+def _of_each_sum(c: Contraction) -> Store | None:
+    """Where each sum is stored, or a number that is made of it, element by element."""
+    sums, stores = c.update.node, [item for item in c.tail() if isinstance(item, Store)]
+
+    def alike(node: Node) -> bool:
+        return node is sums or (isinstance(node.op, Elementwise) and sums in node.inputs and node.shape == sums.shape)
+
+    return next((s for s in stores if alike(s.access.node)), None)
 
 
 def _side(c: Contraction, nest: Nest, value: Value, axes: tuple[int, ...]) -> tuple[Access, bool] | None:

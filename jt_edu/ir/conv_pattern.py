@@ -164,21 +164,9 @@ def convolution(node: Node, total: Op | None = None) -> Convolution | None:
 def contraction(node: Node, stored: Container[Node], algorithms: Names) -> Product | Convolution | None:
     """What an algorithm of its own computes: a product of matrices, or a convolution."""
     if algorithms == STORED:
-        return stored_whole(convolution(node), stored)
+        return behind_views(convolution(node), stored, parts=False)
     found = matrix_product(node) if "product" in algorithms else None
     return found or (behind_views(convolution(node), stored) if "convolution" in algorithms else None)
-
-
-def stored_whole(found: Convolution | None, stored: Container[Node]) -> Convolution | None:
-    """The same convolution, of arrays that lie in memory as they are: halves as such, and copies of parts."""
-    seen = behind_views(found, stored)
-    if found is None or seen is None:
-        return None
-    sides = [
-        whole if lies is None else part for part, whole, lies in zip(found.sides, seen.sides, seen.strides, strict=True)
-    ]
-    first, second = (narrow(side) for side in sides)
-    return replace(found, sides=(first, second))
 
 
 def narrow(node: Node) -> Node:
@@ -187,17 +175,18 @@ def narrow(node: Node) -> Node:
     return before if before.dtype.is_half and node.op is cast_to(float32, before.dtype) else node
 
 
-def behind_views(found: Convolution | None, stored: Container[Node]) -> Convolution | None:
-    """The same convolution, of the arrays behind the views that its factors are; `stored` are arrays, too."""
+def behind_views(found: Convolution | None, stored: Container[Node], parts: bool = True) -> Convolution | None:
+    """The same of the arrays behind the views that its factors are; without `parts`, of whole ones, halves as such."""
     if found is None:
         return None
     sides, strides = list(found.sides), list(found.strides)
     for k, shape in enumerate(found.shapes[:2]):
         root, lies = strides_of(found.sides[k], stored)
         under = None if lies is None else _under(lies, shape)
-        if under is not None:
-            whole = under.plain and math.prod(shape) == math.prod(root.shape)
+        whole = under is not None and under.plain and math.prod(shape) == math.prod(root.shape)
+        if whole or (under is not None and parts):
             sides[k], strides[k] = root, None if whole else under
+        sides[k] = sides[k] if parts else narrow(sides[k])
     return replace(found, sides=(sides[0], sides[1]), strides=(strides[0], strides[1]))
 
 

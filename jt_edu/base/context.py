@@ -37,12 +37,12 @@ class Flags:
     compile_processes: int = 0  # that compile the kernels of a plan; 0: as many as there are cores, see lens
     cuda_graphs: bool = True  # on a GPU, all kernels of a plan that is run again are launched at once
     cublas: bool = False  # on a GPU, NVIDIA's library multiplies matrices, where it is installed
+    cudnn: bool = False  # the same for convolutions
     log_v: int = 0  # Jittor's; 1 and above: what jt.LOG.i, LOG.v and the framework log goes to the terminal, too
     lenient_grad: bool = False  # True, as Jittor: several losses are summed, no path is a gradient of 0; with a warning
 
     def __setattr__(self, name: str, value: Any) -> None:
-        before = getattr(self, name)
-        wanted = type(before)
+        wanted = type(before := getattr(self, name))
         if wanted is bool and getattr(value, "shape", ()) == () and value in (0, 1):  # NumPy's, too
             value = bool(value)
         if not isinstance(value, wanted):

@@ -17,17 +17,22 @@ import numpy as np
 
 from jt_edu import backends
 from jt_edu.backends import Program, PythonBackend
+from jt_edu.backends.convolve.options import options
 from jt_edu.base.context import current
 from jt_edu.base.errors import BackendError
 from jt_edu.codegen.emit_python import Source
-from jt_edu.cuda import cublas
+from jt_edu.cuda import cublas, cudnn
 from jt_edu.cuda.device import check_number, device_count, get_device_capability, ready
 from jt_edu.cuda.device_array import DeviceArray, on_gpu
 from jt_edu.cuda.emit_cuda import HEADER, cuda_loops
 from jt_edu.cuda.memory import garbage
 from jt_edu.cuda.repeated_plan import Page, launched
 from jt_edu.cuda.tensor_core import multiplied_by
+from jt_edu.cuda.tuning import fastest
+from jt_edu.ir.conv_pattern import STORED
 from jt_edu.runtime.plan import Codegen, Plan
+
+LIBRARIES: dict[str, Any] = {"cublas": cublas, "cudnn": cudnn}  # by the flag that asks for one
 
 
 class CudaSim(PythonBackend):
@@ -63,8 +68,12 @@ class Cuda(PythonBackend):
 
     @property
     def codegen(self) -> Codegen:
-        """Kernels for loops, with its tensor cores; and for products a library, if it is asked for."""
-        return (), partial(cuda_loops, able=self._able, library=current().flags.cublas)
+        """Kernels for loops, with its tensor cores; libraries, if they are asked for; what is fastest, if it is."""
+        wishes, libraries = options(), [name for name in LIBRARIES if getattr(current().flags, name)]
+        choose = partial(fastest, self) if wishes.benchmark and not wishes.deterministic else None
+        return STORED if "cudnn" in libraries else (), partial(
+            cuda_loops, able=self._able, libraries=libraries, choose=choose
+        )
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Memory of the GPU."""
@@ -74,9 +83,9 @@ class Cuda(PythonBackend):
         """A copy on the GPU."""
         return on_gpu(array.shape, array.dtype, array)
 
-    def library(self) -> Any:
-        """Who computes products, where jt.flags.cublas asks for it; BackendError, if it is not installed."""
-        return cublas.library()
+    def library(self, name: str) -> Any:
+        """Who computes products, or convolutions, where a flag asks for it; BackendError, if it is not installed."""
+        return LIBRARIES[name].library()
 
     def page(self, plan: Plan, owns: bool) -> Page:
         """A plan that has run before, for its next runs."""

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from jt_edu.codegen.loop_ir import Block, Loop, Nest, Store, Update, Value, everything
-from jt_edu.ir.index_expr import Index, counters_of, parts_of
+from jt_edu.ir.index_expr import Index, counter, counters_of, parts_of
 from jt_edu.ir.meta_ops import REDUCERS
 from jt_edu.ir.scalar_ops import MULTIPLY
 
@@ -42,16 +42,21 @@ class Tile(NamedTuple):
 TILES = (Tile(8, 8), Tile(8, 4), Tile(4, 8), Tile(4, 4), Tile(1, 1))
 
 
+def tiles_in_registers(bytes_each: int) -> list[Tile]:
+    """The tiles whose numbers fit into the registers of a thread, the largest first."""
+    tiles = [tile for tile in TILES if bytes_each <= 4 or tile.down * tile.across <= 16]
+    return [tile._replace(deep=8) if tile.down > 1 and bytes_each > 8 else tile for tile in tiles]
+
+
 def tile_of(rows: int, columns: int, batch: int, bytes_each: int) -> Tile:
     """The largest tile that a product is large enough for, and whose numbers fit into registers."""
 
     def fits(tile: Tile) -> bool:
         high, wide = rows // (SIDE * tile.down), columns // (SIDE * tile.across)
-        small = tile.down * tile.across <= 16
-        return min(high, wide) > 0 and (small or (bytes_each <= 4 and high * wide * batch >= FULL))
+        return min(high, wide) > 0 and (tile.down * tile.across <= 16 or high * wide * batch >= FULL)
 
-    found = next((tile for tile in TILES if fits(tile)), TILES[-1])
-    return found._replace(deep=8) if found.down > 1 and bytes_each > 8 else found
+    tiles = tiles_in_registers(bytes_each)
+    return next((tile for tile in tiles if fits(tile)), tiles[-1])
 
 
 @dataclass
@@ -66,8 +71,9 @@ class Contraction:
     left: Value
     right: Value
     items: list[Value | Store]  # all that are computed, and stores of what becomes of each sum, in their order
-    tile: Tile
-    ones: set[int]  # loops of one iteration, which are none of these
+    tile: Tile = TILES[-1]
+    ones: frozenset[int] = frozenset()  # loops of one iteration, which are none of these
+    asked: int = 0  # matrices along each side that a warp computes on tensor cores, if somebody has measured that
 
     @property
     def dtype(self) -> str:
@@ -106,12 +112,19 @@ def parts(value: Value) -> Iterator[Value]:
             yield part.args[0]
 
 
+def lies_along(value: Value, axis: int) -> bool:
+    """Whether what is read lies side by side along an axis."""
+    found = [v.access for v in (value, *value.operands) if v.access is not None]
+    lasts = [[w for w, length in zip(a.where, a.shape, strict=True) if length != 1][-1:] for a in found]
+    return [counter(axis)] in lasts
+
+
 def _places(value: Value) -> list[Index]:
     return [*(value.access.where if value.access is not None else ()), *([] if value.index is None else [value.index])]
 
 
-def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction | None:
-    """What a nest is as a product, whose `axes` are outer loops around `body`; None if it is none, or a small one."""
+def sum_of_products(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction | None:
+    """The one sum of a nest with `axes` as outer loops around `body`, all of which are rows; None if it has another."""
     updates = [i for i in everything(body) if isinstance(i, Update)]
     summed = _chain_of_sums(body)
     if len(updates) != 1 or not summed or math.prod(nest.extents[a] for a in (*axes, *summed)) < WORTH:
@@ -131,16 +144,24 @@ def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction |
     kept = [i for i in items if isinstance(i, Value) or (isinstance(i, Store) and i.access.role != "register")]
     if any(i.kind in ("row", "sum") if isinstance(i, Value) else i.access.role != "out" for i in kept):
         return None
-    left, right = (_counters(v) for v in factors)
+    return Contraction(axes, (), (), summed, update, factors[0], factors[1], kept)
+
+
+def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction | None:
+    """What a nest is as a product, whose `axes` are outer loops around `body`; None if it is none, or a small one."""
+    c = sum_of_products(nest, axes, body)
+    if c is None:
+        return None
+    left, right = _counters(c.left), _counters(c.right)
     rows, columns = left - right, right - left
-    if (left & right & {*summed}) != {*summed} or not ({*axes} & rows and {*axes} & columns):
+    if (left & right & {*c.summed}) != {*c.summed} or not ({*axes} & rows and {*axes} & columns):
         return None
     down, across, batch = (tuple(a for a in axes if a in group) for group in (rows, columns, {*axes} - rows - columns))
-    groups = down, across, batch, summed = [_longer(group, nest) for group in (down, across, batch, summed)]
-    ones = {*axes, *_chain_of_sums(body)}.difference(*groups)
+    down, across, batch, summed = groups = [_longer(group, nest) for group in (down, across, batch, c.summed)]
+    ones = frozenset({*axes, *c.summed}.difference(*groups))
     high, wide, times = (math.prod(nest.extents[a] for a in group) for group in (down, across, batch))
-    tile = tile_of(high, wide, times, np.dtype(update.node.dtype.compute).itemsize)
-    return Contraction(down, across, batch, summed, update, factors[0], factors[1], kept, tile, ones)
+    tile = tile_of(high, wide, times, np.dtype(c.update.node.dtype.compute).itemsize)
+    return replace(c, rows=down, columns=across, batch=batch, summed=summed, tile=tile, ones=ones)
 
 
 def _longer(axes: tuple[int, ...], nest: Nest) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ import functools
 import importlib.util
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ctypes import byref, c_double, c_float, c_int, c_longlong, c_void_p
 from pathlib import Path
 from typing import Any
@@ -43,25 +43,32 @@ def library() -> Any:
     Raises:
         BackendError: there is none.
     """
-    for name in candidates():
+    return opened("cublas", VERSIONS, "jt.flags.cublas has NVIDIA's library multiply matrices", "nvidia-cublas")
+
+
+def opened(name: str, versions: Sequence[int], asked: str, package: str) -> Any:
+    """A library of NVIDIA's.
+
+    Raises:
+        BackendError: there is none; what was asked, and the package that has it.
+    """
+    for path in candidates(name, versions):
         try:
-            return ctypes.CDLL(name)
+            return ctypes.CDLL(path)
         except OSError:
             continue
-    raise BackendError(
-        "jt.flags.cublas has NVIDIA's library multiply matrices", "no libcublas", "pip install nvidia-cublas"
-    )
+    raise BackendError(asked, f"no lib{name}", f"pip install {package}")
 
 
-def candidates() -> Iterator[str]:
+def candidates(name: str, versions: Sequence[int]) -> Iterator[str]:
     """Where it may be: in packages, newest first, then where the system looks."""
     windows = sys.platform == "win32"
-    names = [f"cublas64_{v}.dll" if windows else f"libcublas.so.{v}" for v in VERSIONS]
+    names = [f"{name}64_{v}.dll" if windows else f"lib{name}.so.{v}" for v in versions]
     spec = importlib.util.find_spec("nvidia")
     folders = [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec is not None else []
-    for name in names:
+    for file in names:
         for folder in folders:
-            yield from (str(path) for path in sorted(folder.rglob(name)))
+            yield from (str(path) for path in sorted(folder.rglob(file)))
     yield from names
 
 

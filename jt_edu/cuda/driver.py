@@ -15,7 +15,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Sequence
-from ctypes import addressof, byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+from ctypes import addressof, byref, c_float, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 from functools import cached_property
 from time import sleep
 from typing import Any
@@ -223,9 +223,9 @@ class Driver:
         except KeyboardInterrupt:
             raise KeyboardInterrupt(_STILL_RUNS) from None
 
-    def event(self) -> int:
+    def event(self, timed: bool = False) -> int:
         """A mark that can be put in a line; 2: it does not look at a clock."""
-        return self._handle("making an event", "cuEventCreate", c_uint(2))
+        return self._handle("making an event", "cuEventCreate", c_uint(0 if timed else 2))
 
     def record(self, event: int, stream: int) -> None:
         """Put the mark in line, and nowhere else any more."""
@@ -234,6 +234,12 @@ class Driver:
     def wait(self, event: int) -> None:
         """Wait until all that is before the mark is done; not at all, where it is in no line."""
         self._until_done("cuEventQuery", event)
+
+    def elapsed(self, begin: int, end: int) -> float:
+        """Seconds between two marks that look at a clock."""
+        found = c_float()
+        self._call("reading a clock", "cuEventElapsedTime", byref(found), c_void_p(begin), c_void_p(end))
+        return found.value / 1e3
 
     # ------------------------------------------------------------------------------------------------------- memory
 

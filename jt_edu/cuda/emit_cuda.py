@@ -17,7 +17,7 @@ launches; the interpreter runs this text as it is, and so does a GPU.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,9 +41,10 @@ from jt_edu.cuda.emit_blocks import HIGH, BlockPrinter, joined, stored_as
 from jt_edu.cuda.emit_tensor import TensorPrinter, numbers_of
 from jt_edu.cuda.emit_tiles import grouped
 from jt_edu.cuda.gather import Twins, gathered, in_the_graph
-from jt_edu.cuda.library_products import Gemm, gemm_of
-from jt_edu.cuda.schedule import Launch, Touch, apart, is_atomic, is_last, launches, touches
+from jt_edu.cuda.library_products import Call
+from jt_edu.cuda.schedule import Launch, Touch, apart, is_atomic, is_last, touches
 from jt_edu.cuda.tensor_core import SINCE
+from jt_edu.cuda.ways import Choose, sizes_for, ways_of
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.index_expr import Index
@@ -51,7 +52,10 @@ from jt_edu.ir.meta_ops import REDUCERS
 from jt_edu.ir.node import Node
 
 HEADER = "from jt_edu import cuda"
-LIBRARY = "from jt_edu.cuda.cublas import gemm"
+IMPORTS = {
+    "cuBLAS": "from jt_edu.cuda.cublas import gemm",
+    "cuDNN": "from jt_edu.cuda.cudnn import Sizes, convolve",
+}
 THREADS = 256  # of a block
 PARTS = 1024  # of a long sum at most; numbers of each at least
 TOGETHER = {id(reducer): name for name, reducer in REDUCERS.items()}  # see cooperation.py
@@ -63,36 +67,49 @@ SPANS = {  # which iterations of a shared loop a thread does
     "columns": f"cuda.blockIdx.y * {HIGH} + y, {{}}, cuda.gridDim.y * {HIGH}",
 }
 ROW = "thread, threads = cuda.threadIdx.x, cuda.blockDim.x"
-WORDS = {"range", "max", "min", "kernel", "gemm"}  # of Python, and of this file
+WORDS = {"range", "max", "min", "kernel", "gemm", "convolve"}  # of Python, and of this file
 
 
-def cuda_loops(kernel: Kernel, fused: Fused, able: Container[str] = SINCE, library: bool = False) -> tuple[Nest, Text]:
+def cuda_loops(
+    kernel: Kernel, fused: Fused, able: Container[str] = SINCE, libraries: Container[str] = (),
+    choose: Choose | None = None,
+) -> tuple[Nest, Text]:  # fmt: skip
     """The loops of a kernel, and their text for a GPU, whose threads share them in their own way.
 
     Args:
         kernel: what is computed.
         fused: the graph it is of.
         able: the numbers that tensor cores of the GPU multiply.
-        library: NVIDIA's library computes products.
+        libraries: of NVIDIA, which compute what they can.
+        choose: the best way to compute something; without it, the first one is taken.
     """
     kernel, twins = gathered(kernel, fused.stored) or (kernel, {})
     stored = fused.stored | {*twins} & {a.node for a in kernel.anchors}
     nests = [choose_span(collapse(Builder(k, stored).build())) for k in apart(kernel, stored)]
-    text, nest = in_the_graph(CudaPrinter(nests, able, library, twins).print(), twins), nests[0]
+    found = list[tuple[Nest, Launch]]()
+    for nest in nests:
+        ways = ways_of(nest, twins, able, libraries)
+        name, why = next(iter(ways)), ""
+        if choose is not None and len(ways) > 1:
+            each = {w: CudaPrinter([(nest, x) for x in listed], able, twins).print() for w, listed in ways.items()}
+            name, why = choose(sizes_for(nest, twins, able), each)
+        ways[name][0].why = f"{name}: {why}" if why else ""
+        found += [(nest, launch) for launch in ways[name]]
+    text, nest = in_the_graph(CudaPrinter(found, able, twins).print(), twins), nests[0]
     nest.span, nest.work = None, sum(each.work for each in nests)
     return nest, text
 
 
 class CudaPrinter(TensorPrinter, BlockPrinter):
-    """Prints nests as kernels and the function that launches them."""
+    """Prints launches of nests as kernels and the function that launches them."""
 
     def __init__(
-        self, nests: list[Nest], able: Container[str] = SINCE, library: bool = False, twins: Twins | None = None
+        self, found: Sequence[tuple[Nest, Launch]], able: Container[str] = SINCE, twins: Twins | None = None
     ) -> None:
-        super().__init__(nests[0])
+        super().__init__(found[0][0])
         self.able, self.twins = able, twins or {}  # what tensor cores multiply; nodes of the graph
-        self.nests, self.launch, self.library = nests, Launch("once", nests[0].top), library
-        self.calls: dict[Launch, tuple[str, Node]] = {}  # of the library, before a launch
+        self.found, self.launch = found, found[0][1]
+        self.calls: dict[Launch, tuple[str, Node]] = {}  # of a library, before a launch
         self.number = "0"  # of the thread, or of the block, that has a room of its own for sums
         self.rooms: list[str] = []  # lines that make memory for sums, before the first launch
         self.views: dict[tuple[Node, tuple[int, ...]], str] = {}  # of such memory
@@ -103,12 +120,9 @@ class CudaPrinter(TensorPrinter, BlockPrinter):
 
     def print(self) -> Text:
         """Kernels, and below them what launches them."""
-        found, begins, names, starts = [(n, launch) for n in self.nests for launch in launches(n)], [], [], []
-        for nest, launch in found if self.library else ():
-            launch.gemm = None if launch.product is None else gemm_of(launch.product, nest)
-            launch.kind = launch.kind if launch.gemm is None else "each"  # the kernel of what becomes of its sums
-        for number, (nest, launch) in enumerate(found):
-            twice = sum(other.kind == launch.kind for _, other in found) > 1
+        begins, names, starts = list[int](), list[str](), list[str]()
+        for number, (nest, launch) in enumerate(self.found):
+            twice = sum(other.kind == launch.kind for _, other in self.found) > 1
             names.append(launch.kind + f"{number}" * twice)
             begins.append(len(self.rows))
             self.nest, self.apart = nest, self.apart if nest is self.nest else {}
@@ -124,7 +138,8 @@ class CudaPrinter(TensorPrinter, BlockPrinter):
                 lines += [(number - begin + len(text), node) for number, node in self.lines if begin < number <= end]
                 text += [*self.rows[begin:end], "", ""]
         text += [f"def kernel({', '.join(['lo', 'hi', *(p.name for p in parameters)])}):", *self.rooms]
-        for name, start, (_, launch) in zip(names, starts, found, strict=True):
+        for name, start, (_, launch) in zip(names, starts, self.found, strict=True):
+            text += [f"    # {launch.why}"] if launch.why else []
             if launch in self.calls:
                 text.append(f"    {self.calls[launch][0]}")
                 lines.append((len(text), self.calls[launch][1]))
@@ -136,7 +151,7 @@ class CudaPrinter(TensorPrinter, BlockPrinter):
     ) -> Text:
         """The text with its imports."""
         used = {*NAMES.findall("\n".join(text))} - WORDS - self.helpers - names
-        top = [HEADER, *([LIBRARY] if self.calls else [])]
+        top = [HEADER, *sorted({IMPORTS[launch.call.library] for _, launch in self.found if launch.call is not None})]
         top += [f"from jt_edu.backends.mathlib import {', '.join(sorted(used))}"] if used else []
         top += [f"from jt_edu.cuda.cooperation import {', '.join(sorted(self.helpers))}"] if self.helpers else []
         top += ["", ""]
@@ -148,8 +163,8 @@ class CudaPrinter(TensorPrinter, BlockPrinter):
     def _kernel(self, launch: Launch) -> str:
         """The body of a kernel; how many blocks of how many threads do it."""
         self.launch, self.names = launch, {}
-        if launch.gemm is not None and launch.product is not None:
-            return self._by_library(launch, launch.product, launch.gemm)
+        if launch.call is not None and launch.product is not None:
+            return self._by_library(launch, launch.product, launch.call)
         match launch.kind:
             case "tiles":
                 assert launch.product is not None, "tiles are those of a product"
@@ -168,17 +183,26 @@ class CudaPrinter(TensorPrinter, BlockPrinter):
                 return self._turned(launch)
         return self._a_block_for_each(launch)
 
-    def _by_library(self, launch: Launch, c: Contraction, g: Gemm) -> str:
-        """A call of the library; what becomes of each sum is a kernel behind it, if there is anything."""
+    def _by_library(self, launch: Launch, c: Contraction, call: Call) -> str:
+        """A call of a library; what becomes of each sum is a kernel behind it, if there is anything."""
         for axis in (*launch.axes, *c.summed):
             self.axes.setdefault(axis, f"i{len(self.axes)}")
-        names = [self._cell(access).partition("[")[0] for access in (g.left, g.right, g.out)]
-        sizes = [self._count(axes) for axes in (c.batch, g.rows, g.columns, c.summed)]
-        self.calls[launch] = f'gemm("{g.kind}", {", ".join([*names, *sizes])}, "{g.turned}")', c.update.node
-        if not g.rest:
+        names = [self._name(access) for access in call.arrays]
+        sums = self._cell(call.arrays[2])
+        if call.short:  # sums are bits of halves, in memory of their own
+            name, place = self._new("sums"), sums[len(names[2]) :]
+            self.rooms.append(f'    {name} = cuda.device_array({names[2]}.shape, "uint16")')
+            self.parts.append(name)
+            names[2], sums = name, f"{call.short}({name}{place})"
+        self.calls[launch] = call.words.format(*names, *map(self._count, call.sizes)), c.update.node
+        if not call.rest:
             return ""
-        self.names[c.update.access] = self._cell(g.out)
-        return self._a_thread_for_each(replace(launch, block=Block([*g.rest])))
+        self.names[c.update.access] = sums
+        return self._a_thread_for_each(replace(launch, block=Block([*call.rest])))
+
+    def _name(self, access: Access) -> str:
+        """What an array is called."""
+        return self._cell(access).partition("[")[0]
 
     def _a_thread_for_each(self, launch: Launch) -> str:
         count = self._count(launch.axes)

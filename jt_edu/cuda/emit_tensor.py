@@ -101,7 +101,7 @@ class TensorPrinter(TilePrinter):
             tile = UNIT * each
             return min(down, across) >= tile and -(-down // tile) * -(-across // tile) * batch >= FULL
 
-        return next((each for each in (4, 2) if fills(each)), 1)
+        return c.asked or next((each for each in (4, 2) if fills(each)), 1)
 
     def _wanted(self, c: Contraction, side: Side) -> tuple[Value, str, Callable[[str], str]]:
         if self.numbers not in SHORT:

@@ -29,8 +29,8 @@ from typing import NamedTuple
 
 from jt_edu.codegen.emit_python import Argument, Printer
 from jt_edu.codegen.loop_ir import Access, Block, Value, accesses
-from jt_edu.cuda.contraction import SIDE, Contraction
-from jt_edu.ir.index_expr import Index, as_index, binary, counter, size
+from jt_edu.cuda.contraction import SIDE, Contraction, lies_along
+from jt_edu.ir.index_expr import Index, as_index, binary, size
 
 THREADS = SIDE * SIDE  # of a block
 DOWN, ACROSS = "thread // 64 * 4 + thread % 32 // 8", "thread // 32 % 2 * 8 + thread % 8"  # a warp has 4 by 8 of them
@@ -125,15 +125,9 @@ class TilePrinter(Printer):
     def _sides(self, c: Contraction, high: int, wide: int, deep: int, pair: int = 1) -> list[Side]:
         """Both factors, with tiles of this size."""
         return [
-            Side(*names, value, axes, self._lies_along(value, c.summed[-1]), long, deep, pair)
+            Side(*names, value, axes, lies_along(value, c.summed[-1]), long, deep, pair)
             for names, (value, axes), long in zip(SIDES, c.sides, (high, wide), strict=True)
         ]
-
-    def _lies_along(self, value: Value, axis: int) -> bool:
-        """Whether what is read lies side by side along an axis."""
-        found = [v.access for v in (value, *value.operands) if v.access is not None]
-        lasts = [[w for w, length in zip(a.where, a.shape, strict=True) if length != 1][-1:] for a in found]
-        return [counter(axis)] in lasts
 
     def _begin(self, c: Contraction, sides: Sequence[Side]) -> str:
         """Where the tile of a block stands; how many blocks of how many threads there are."""

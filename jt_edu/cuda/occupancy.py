@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError
-from jt_edu.cuda.compiler import FIRST, Compiled
-from jt_edu.cuda.device import get_device_capability, is_available
+from jt_edu.cuda.compiler import Compiled
+from jt_edu.cuda.device import FIRST, get_device_capability, is_available
 
 WARP, THREADS, REGISTERS = 32, 1024, 255  # threads of a warp; at most: threads of a block, registers of a thread
 PARTS, PART = 4, 16384  # of a multiprocessor, each with warps of its own, and registers of each for them

@@ -33,13 +33,14 @@ from jt_edu.base.errors import JtError
 from jt_edu.cuda.device import Device, here, standing_in
 from jt_edu.cuda.device_array import CardArray, CardBytes
 from jt_edu.cuda.driver import Launch
-from jt_edu.cuda.emit_cuda import HEADER, LIBRARY
+from jt_edu.cuda.emit_cuda import HEADER
 from jt_edu.cuda.graphs import Graph
 from jt_edu.cuda.recorder import Recorder
 from jt_edu.ir.node import Node
 from jt_edu.runtime import execute
 from jt_edu.runtime.devices import bring
 from jt_edu.runtime.plan import Check, Plan, Step, read_slot
+from jt_edu.runtime.trace_events import libraries_of
 
 BASE, PROGRAM, OUTPUTS, FREES = map(attrgetter, ("base", "program", "outputs", "frees"))
 ALONE = next(map(getrefcount, [object()]))  # references to what one list holds, as they are counted here
@@ -112,7 +113,7 @@ def launched(plan: Plan) -> str:
 def is_printed(step: Step) -> bool:
     """Whether its text is one that jt_edu has printed for a GPU, whose kernels are given all that the text is given."""
     text = step.source.text
-    return step.kind == "loops" and step.written is None and text.startswith(HEADER) and LIBRARY not in text
+    return step.kind == "loops" and step.written is None and text.startswith(HEADER) and not libraries_of(text)
 
 
 def kernels_of(step: Step) -> int:

@@ -40,8 +40,8 @@ from jt_edu.codegen.loop_ir import (
     everything,
 )  # fmt: skip
 from jt_edu.codegen.lowering import Builder
-from jt_edu.cuda.contraction import Contraction, contraction
-from jt_edu.cuda.library_products import Gemm
+from jt_edu.cuda.contraction import Contraction, contraction, sum_of_products
+from jt_edu.cuda.library_products import Call
 from jt_edu.fusion.loop_fusion import Anchor, Kernel, Stage
 from jt_edu.ir.index_expr import Index, counter, counters_of
 from jt_edu.ir.meta_ops import REDUCERS
@@ -64,7 +64,8 @@ class Launch:
         axes: the loops that threads (rows: blocks) have one iteration of each.
         shared: those that the threads of a block share.
         product: of "tiles".
-        gemm: the same for a library, if that computes it.
+        call: of a library that computes it instead.
+        why: this is done, and nothing else, in words, where it was measured.
         turned: the axis along which all is written, and the one along which something is read.
     """
 
@@ -73,7 +74,8 @@ class Launch:
     axes: tuple[int, ...] = ()
     shared: set[int] = field(default_factory=set)
     product: Contraction | None = None
-    gemm: Gemm | None = None
+    call: Call | None = None
+    why: str = ""
     turned: tuple[int, ...] = ()
 
 
@@ -146,8 +148,7 @@ def _kind(kernel: Kernel, stored: set[Node]) -> str:
 
 def launches(nest: Nest) -> list[Launch]:
     """One after the other, what a GPU is given to do."""
-    common = set.intersection(*nest.kept) if nest.kept else set()
-    axes, row = _chain(nest.top, common)
+    axes, row = _outer(nest)
     product = contraction(nest, axes, row)
     if product is not None:
         return [Launch("tiles", nest.top, axes, product=product)]
@@ -172,6 +173,16 @@ def launches(nest: Nest) -> list[Launch]:
     if nest.span is not None:
         return [Launch("each", nest.top, axes if nest.span in axes else (nest.span,))]
     return [Launch("once", nest.top)]
+
+
+def only_sum(nest: Nest) -> Contraction | None:
+    """The one sum of a nest, if it is one of products."""
+    return sum_of_products(nest, *_outer(nest))
+
+
+def _outer(nest: Nest) -> tuple[tuple[int, ...], Block]:
+    """The loops that nothing is summed over, and what is inside."""
+    return _chain(nest.top, set.intersection(*nest.kept) if nest.kept else set())
 
 
 def _chain(block: Block, common: set[int] | None) -> tuple[tuple[int, ...], Block]:

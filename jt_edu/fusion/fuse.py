@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 from jt_edu.fusion import epilogue, halves, row_blocks
 from jt_edu.fusion.loop_fusion import Anchor, Kernel, Stage, join_beside, join_loops, join_products, place
-from jt_edu.ir.conv_pattern import ALGORITHMS, Convolution, Names, contraction
+from jt_edu.ir.conv_pattern import ALGORITHMS, STORED, Convolution, Names, contraction
 from jt_edu.ir.expression import Expression, Term
 from jt_edu.ir.index_expr import counters, counters_of, divides
 from jt_edu.ir.matmul_pattern import Product
@@ -108,7 +108,7 @@ class Fuser:
             product = isinstance(node.op, ReindexReduce) and node.inputs[0].op is MULTIPLY
             found = contraction(node, self.why, self.algorithms) if product else None
             if found is not None and node.inputs[0] not in self.why:  # else the n*m*k products are wanted themselves
-                self.contractions[node] = found
+                self.contractions |= {} if self.algorithms == STORED else {node: found}
                 words = "BLAS multiplies stored matrices", "a convolution reads stored arrays"
                 for side in found.sides:
                     self._store(side, "whole array", words[isinstance(found, Convolution)])

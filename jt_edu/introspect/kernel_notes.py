@@ -20,14 +20,14 @@ from copy import copy
 
 from jt_edu.backends.convolve.tuner_report import time_text
 from jt_edu.base.dtypes import float32
-from jt_edu.ir.conv_pattern import convolution
+from jt_edu.ir.conv_pattern import STORED, convolution
 from jt_edu.ir.index_expr import Index, counters_of
 from jt_edu.ir.matmul_pattern import BLAS, SMALL, Product, matrix_product, way_of
 from jt_edu.ir.meta_ops import CONSTANT, Reindex, ReindexReduce
 from jt_edu.ir.node import Node
 from jt_edu.ir.scalar_ops import MULTIPLY
 from jt_edu.runtime.plan import Plan, Step
-from jt_edu.runtime.trace_events import CUBLAS
+from jt_edu.runtime.trace_events import libraries_of
 
 QUICK = {4: 1.2e-11, 8: 2.3e-11}  # seconds for an operation, by the bytes of a number: of BLAS, and of our kernels
 LOOPS = 6.6e-11  # of generated loops
@@ -43,6 +43,7 @@ WAYS = {  # what the kernels of a GPU are called: cuda/schedule.py
     "columns": "a block of threads for 32 columns and a part of the rows", "ends": "one for the sums of each column",
     "turned": "a block of threads for each tile that is turned", "winners": "a thread for each, to find the last one",
 }  # fmt: skip
+SUMS = {"cuBLAS": "a product by cuBLAS", "cuDNN": "a convolution by cuDNN"}
 LOOP = re.compile(r"( *)for (\w+) in range\((.+)\):")
 BLOCK = re.compile(r" {4}(for \w+ in range\()b\d+, minimum\(b\d+ \+ \d+, (\w+)\)")  # of a sum in blocks
 
@@ -52,7 +53,7 @@ def loops_in_words(step: Step) -> str:
     if step.kind == "code":
         return f"written by hand, {step.span} independent part{'s' if step.span != 1 else ''}"
     if step.source.text.startswith("from jt_edu import cuda"):
-        library = ["a product by cuBLAS"] if CUBLAS in step.source.text else []
+        library = [SUMS[name] for name in libraries_of(step.source.text)]
         numbers = sorted({*CORES.findall(step.source.text)})
         ways = [*library, *(WAYS.get(kind, kind) for kind in GPU.findall(step.source.text))]
         return ", then ".join(ways) + f", on tensor cores: {', '.join(numbers)}" * bool(numbers)
@@ -117,7 +118,7 @@ def estimates(p: Product) -> dict[str, float]:
 
 def why_loops(step: Step, order: Sequence[Node], plan: Plan) -> str:
     """Why generated loops compute a convolution or a product of matrices, in a sentence; "" for any other kernel."""
-    if step.kind != "loops" or not plan.algorithms:  # a GPU has only loops, and tiles are made of them
+    if step.kind != "loops" or plan.algorithms in ((), STORED):  # a GPU has only loops, and tiles are made of them
         return ""
     sums = [order[s] for s in step.slots if _sums_products(order[s])]
     return next((why for why in (_why(n, plan) for n in sums) if why), "")

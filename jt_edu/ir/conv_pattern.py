@@ -25,16 +25,20 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from jt_edu.base.dtypes import float32
 from jt_edu.ir.expression import pitches
 from jt_edu.ir.index_expr import Index, counters
 from jt_edu.ir.matmul_pattern import Product, matrix_product
 from jt_edu.ir.meta_ops import CONSTANT, Op, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, Shape
-from jt_edu.ir.scalar_ops import MULTIPLY
+from jt_edu.ir.scalar_ops import MULTIPLY, cast_to
 
 Three = tuple[int, int, int]
 Names = tuple[str, ...]
 ALGORITHMS = "product", "rows", "convolution"  # what is recognized, and not computed by loops
+STORED = (
+    "stored sides",
+)  # in their place: convolutions are loops, and what they read lies in memory as a library wants
 KINDS = {2: "forward", 0: "by_image", 1: "by_weights"}  # which of image, weights, places is asked for
 
 
@@ -159,21 +163,30 @@ def convolution(node: Node, total: Op | None = None) -> Convolution | None:
 
 def contraction(node: Node, stored: Container[Node], algorithms: Names) -> Product | Convolution | None:
     """What an algorithm of its own computes: a product of matrices, or a convolution."""
+    if algorithms == STORED:
+        return behind_views(convolution(node), stored, parts=False)
     found = matrix_product(node) if "product" in algorithms else None
     return found or (behind_views(convolution(node), stored) if "convolution" in algorithms else None)
 
 
-def behind_views(found: Convolution | None, stored: Container[Node]) -> Convolution | None:
-    """The same convolution, of the arrays behind the views that its factors are; `stored` are arrays, too."""
+def narrow(node: Node) -> Node:
+    """The half that is seen as float32, if a node is that; else the node."""
+    before = node.inputs[0] if node.data is None and len(node.inputs) == 1 else node
+    return before if before.dtype.is_half and node.op is cast_to(float32, before.dtype) else node
+
+
+def behind_views(found: Convolution | None, stored: Container[Node], parts: bool = True) -> Convolution | None:
+    """The same of the arrays behind the views that its factors are; without `parts`, of whole ones, halves as such."""
     if found is None:
         return None
     sides, strides = list(found.sides), list(found.strides)
     for k, shape in enumerate(found.shapes[:2]):
         root, lies = strides_of(found.sides[k], stored)
         under = None if lies is None else _under(lies, shape)
-        if under is not None:
-            whole = under.plain and math.prod(shape) == math.prod(root.shape)
+        whole = under is not None and under.plain and math.prod(shape) == math.prod(root.shape)
+        if whole or (under is not None and parts):
             sides[k], strides[k] = root, None if whole else under
+        sides[k] = sides[k] if parts else narrow(sides[k])
     return replace(found, sides=(sides[0], sides[1]), strides=(strides[0], strides[1]))
 
 

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -125,14 +125,14 @@ def forget_plans() -> None:
         current().rank_state.pop(name, None)
 
 
-def _products_by(wanted: bool) -> None:
-    """What is planned from now on has products computed by cuBLAS, which has to be there, or no more."""
+def _computed_by(library: str, wanted: bool) -> None:
+    """What is planned from now on is computed by a library where it can be, which has to be there, or no more."""
     if wanted:
-        backends.get(CUDA).library()  # type: ignore[attr-defined]
+        backends.get(CUDA).library(library)  # type: ignore[attr-defined]
     forget_plans()
 
 
-CHECKS["cublas"] = _products_by
+CHECKS |= {library: partial(_computed_by, library) for library in ("cublas", "cudnn")}
 
 
 def check_interface(device: Any) -> None:

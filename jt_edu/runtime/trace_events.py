@@ -10,6 +10,7 @@ A run whose values are wanted stores what would stay in registers, so that it ca
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
@@ -27,7 +28,8 @@ from jt_edu.ir.node import Node
 from jt_edu.runtime.array_summary import value_of
 from jt_edu.runtime.plan import Plan, Step, read_slot
 
-CUBLAS = "jt_edu.cuda.cublas"  # what a text imports whose products are computed by that library
+LIBRARIES = "cuBLAS", "cuDNN"  # of NVIDIA, which a text imports that leaves something to them
+TIMED = re.compile(r"    # ([^:\n]+): (measured .+)")  # what stands above what was found to be the fastest
 SEEN = 1 << 20  # elements of the largest value that is stored only to be looked at
 SEEN_BYTES = 256 << 20  # of all of them together
 
@@ -87,15 +89,22 @@ def launched(plan: Plan) -> str:
 
 def calls_of(step: Step, node: Node) -> tuple[str, ...]:
     """What a step leaves to others: a product to BLAS, a host call to whoever does it."""
-    if CUBLAS in step.source.text:
-        return ("cuBLAS",)
+    if libraries := libraries_of(step.source.text):
+        return libraries
     return ("BLAS",) if step.way[0] == "BLAS" else (node.op.by,) if isinstance(node.op, HostCall) else ()
+
+
+def libraries_of(text: str) -> tuple[str, ...]:
+    """Which libraries of NVIDIA compute a part of a text."""
+    return tuple([name for name in LIBRARIES if f"from jt_edu.cuda.{name.lower()} import" in text])
 
 
 def algorithm_of(step: Step) -> tuple[str, str]:
     """Which algorithm a convolution or a product runs, and why; two empty texts for anything else."""
-    if CUBLAS in step.source.text:
-        return "cuBLAS", "jt.flags.cublas is True"
+    if timed := TIMED.search(step.source.text):
+        return timed[1], timed[2]
+    if libraries := libraries_of(step.source.text):
+        return " and ".join(libraries), ", ".join(f"jt.flags.{name.lower()} is True" for name in libraries)
     return step.way if step.own is None else (step.own.algorithm.name, step.own.reason)
 
 

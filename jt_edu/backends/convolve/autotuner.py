@@ -85,7 +85,7 @@ def read_entry(content: bytes) -> Entry:
     timings = tuple(Timing(_word(n), _seconds(s), _count(r), _count(b)) for n, s, r, b in told["timings"])
     if not timings:
         raise ValueError("an entry has the time of one candidate at least; found none")
-    return Entry(_sizes(dict(told["sizes"])), _count(told["threads"], least=1), _word(told["backend"]), timings)
+    return Entry(_sizes(dict(told["sizes"])), _count(told["threads"]), _word(told["backend"]), timings)
 
 
 def _sizes(told: dict[str, Any]) -> Sizes:
@@ -195,15 +195,19 @@ class Tuner:
 
     def entry(self, candidates: Sequence[Algorithm], sizes: Sizes, backend: Backend) -> Entry:
         """What was measured before, here or in another process; or measure now."""
-        key = key_of(sizes, threads(), backend.name)
-        names = {a.name for a in candidates}
+        measure = partial(time_candidates, candidates, sizes, backend)
+        return self.entry_of({a.name for a in candidates}, sizes, threads(), backend.name, measure)
+
+    def entry_of(self, names: set[str], sizes: Sizes, count: int, backend: str, measure: Callable[[], Entry]) -> Entry:
+        """The same for candidates of these names, which somebody else can measure; `count` threads, 0 on a GPU."""
+        key = key_of(sizes, count, backend)
         known = self.entries.get(key)
         if known is not None and names <= {t.name for t in known.timings}:
             return known
         with self.lock:  # two that measure at once would disturb each other
-            known = self.known(sizes, threads(), backend.name)
+            known = self.known(sizes, count, backend)
             if known is None or not names <= {t.name for t in known.timings}:
-                known = self.entries[key] = time_candidates(candidates, sizes, backend)
+                known = self.entries[key] = measure()
                 self.timed += sum(t.runs > 0 for t in known.timings)
                 self.samples += sum(t.runs for t in known.timings)
                 self.store.save(key, known.as_json())
@@ -262,6 +266,7 @@ def stamp() -> str:
     """Names the machine and the texts of all algorithms: with other ones, other times would be measured."""
     here = Path(__file__).parent
     files = [*sorted(here.glob("*.py")), *sorted((here / "kernels").glob("*.py"))]
+    files += sorted((here.parents[1] / "cuda").glob("emit_*.py"))
     texts = [(f.name, f.read_bytes()) for f in files if f.name not in ("selection.py", "options.py", "autotuner.py")]
     compiler = resolve_name("jt_edu.backends.numba_cpu:_stamp")()  # here, because loading numba takes a while
     return hashlib.sha256(repr([compiler, texts]).encode()).hexdigest()[:12]

@@ -85,7 +85,8 @@ def rows_of(entry: Entry) -> Iterator[str]:
 
 
 def _title(entry: Entry) -> str:
-    return f"{sizes_text(entry.sizes)}, {entry.threads} thread{'s' if entry.threads > 1 else ''}, {entry.backend}"
+    count = f"{entry.threads} thread{'s' if entry.threads > 1 else ''}, " * bool(entry.threads)  # 0: a GPU
+    return f"{sizes_text(entry.sizes)}, {count}{entry.backend}"
 
 
 def _note(timing: Timing) -> str:

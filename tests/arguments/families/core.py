@@ -323,6 +323,7 @@ ROWS = [
     *shows(jt.flag_scope, "module_repr", "jittor", flagged(printed), "Flatten(1, -1)"),
     *refuses(jt.flag_scope, "use_cuda", 1, flagged(kernels)),
     *refuses(jt.flag_scope, "cublas", True, flagged(kernels)),
+    *refuses(jt.flag_scope, "cudnn", True, flagged(kernels)),
     *shows(jt.TracingAllocator, "inner", Counted(), lambda **k: allocated(**k) > 0),
     *errors(),
     *CODE,

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,16 @@ DTYPES = {0: "float32", 1: "float64", 2: "float16", 14: "bfloat16", 4: "complex6
 COMPUTES = {68: ("float32", "float16", "bfloat16", "complex64"), 70: ("float64", "complex128")}
 
 
-class FakeCublas:
-    """Stands in the place of libcublas.
+class FakeOfNvidia:
+    """Stands in the place of a library of NVIDIA's, whose functions begin with a word of their own.
 
     Args:
         driver: the fake driver, in whose lines work is put.
         fails: for the name of a function the number that it answers with.
     """
+
+    begin = ""
+    seconds = 0.0  # by the clock of the driver, for each thing that it computes
 
     def __init__(self, driver: Any, **fails: int) -> None:
         self.driver, self.fails, self.calls = driver, fails, list[str]()
@@ -27,7 +31,7 @@ class FakeCublas:
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
-        if not name.startswith("cublas"):
+        if not name.startswith(type(self).begin):
             return found
 
         def counted(*given: Any) -> int:
@@ -36,12 +40,33 @@ class FakeCublas:
 
         return counted
 
-    def cublasCreate_v2(self, handle: Any) -> None:
+    def create(self, handle: Any) -> None:
         handle._obj.value = 77 + len(self.streams)
         self.streams[handle._obj.value] = ctypes.c_void_p(0)
 
-    def cublasSetStream_v2(self, handle: Any, stream: Any) -> None:
+    def set_stream(self, handle: Any, stream: Any) -> None:
         self.streams[handle.value] = stream
+
+    def later(self, handle: Any, run: Callable[[], None]) -> int:
+        """Put work in line."""
+
+        def timed() -> None:
+            self.driver.now += self.seconds
+            run()
+
+        return int(self.driver._later(self.streams[handle.value], timed))
+
+
+class FakeCublas(FakeOfNvidia):
+    """Stands in the place of libcublas."""
+
+    begin = "cublas"
+
+    def cublasCreate_v2(self, handle: Any) -> None:
+        self.create(handle)
+
+    def cublasSetStream_v2(self, handle: Any, stream: Any) -> None:
+        self.set_stream(handle, stream)
 
     def cublasGemmStridedBatchedEx(self, handle: Any, *given: Any) -> int:
         """C = alpha * op(A) op(B) + beta * C for each of a batch, A being m by k then."""
@@ -61,7 +86,7 @@ class FakeCublas:
                 product = _numbers(left.T if turn_a else left, a_type) @ _numbers(right.T if turn_b else right, b_type)
                 out[...] = product.astype(out.dtype)
 
-        return int(self.driver._later(self.streams[handle.value], run))
+        return self.later(handle, run)
 
     def _matrix(self, pointer: int, kind: int, step: int, begin: int, shape: tuple[int, int]) -> Any:
         """A view of the GPU's memory, whose columns are one after the other, `step` numbers apart."""

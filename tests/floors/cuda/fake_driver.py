@@ -54,6 +54,10 @@ class FakeLibrary:
         self.pinned: dict[int, np.ndarray[Any, Any]] = {}  # address -> bytes of this machine
         self.marks: dict[int, tuple[int, object]] = {}  # event -> the stream, and its place in that line
         self.passed: set[object] = set()
+        self.now = 0.0  # seconds: the clock of all GPUs, which goes on whenever a kernel has run
+        self.seconds: Callable[[str, int], float] = lambda kernel, blocks: 0.0
+        self.computes = True  # False: kernels take their time, and do nothing
+        self.times: dict[int, float] = {}  # event that looks at it -> when it was passed
         self.turn = threading.RLock()
         self.broken = 0
         self.mine = threading.local()
@@ -139,12 +143,26 @@ class FakeLibrary:
 
     def cuEventCreate(self, event: Any, flags: ctypes.c_uint) -> int:
         event._obj.value = next(self.handles)
-        return 0 if flags.value == 2 else 1
+        if flags.value == 0:
+            self.times[event._obj.value] = -1.0
+        return 0 if flags.value in (0, 2) else 1
 
     def cuEventRecord(self, event: ctypes.c_void_p, stream: ctypes.c_void_p) -> int:
         mark = object()
         self.marks[event.value] = stream.value, mark
-        return self._later(stream, lambda: self.passed.add(mark))
+
+        def pass_by() -> None:
+            self.passed.add(mark)
+            if event.value in self.times:
+                self.times[event.value] = self.now
+
+        return self._later(stream, pass_by)
+
+    def cuEventElapsedTime(self, found: Any, begin: ctypes.c_void_p, end: ctypes.c_void_p) -> int:
+        """Milliseconds between two marks that have been passed, and that look at a clock."""
+        first, last = (self.times.get(event.value, -1.0) for event in (begin, end))
+        found._obj.value = 1e3 * (last - first)
+        return 0 if min(first, last) >= 0 else 600
 
     def cuEventQuery(self, event: ctypes.c_void_p) -> int:
         return self._wait(*self.marks[event.value]) if event.value in self.marks else 0
@@ -221,8 +239,11 @@ class FakeLibrary:
         self.launches.append((kernel.__name__, (gx, gy, gz), (bx, by, bz), shared))
 
         def run() -> None:
+            self.now += self.seconds(kernel.__name__, gx * gy * gz)
             if any(a is None for a in arguments):
                 self.broken = 700
+            elif not self.computes:
+                return
             elif simulate(kernel, (gx, gy, gz), (bx, by, bz), *arguments, shared=shared).findings:
                 self.broken = 719
 

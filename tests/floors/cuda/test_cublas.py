@@ -150,7 +150,7 @@ def test_what_it_cannot_do_is_told_with_the_line(library, name, code, words):
 
 
 def test_without_the_library_or_a_gpu_the_flag_says_so_and_stays_off(gpu, card, monkeypatch):
-    monkeypatch.setattr(cublas, "candidates", lambda: iter(["libcublas.so.of-nobody"]))
+    monkeypatch.setattr(cublas, "candidates", lambda *_: iter(["libcublas.so.of-nobody"]))
     cublas.library.cache_clear()
     with pytest.raises(jt.BackendError, match=r"no libcublas\. Try: pip install nvidia-cublas"):
         jt.flags.cublas = True
@@ -168,7 +168,7 @@ def test_packages_are_looked_into_first_and_the_newest_first(monkeypatch, tmp_pa
         (tmp_path / "nvidia" / folder / "lib" / name).write_bytes(b"")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(cublas.sys, "platform", "linux")
-    found = [name for name in cublas.candidates() if str(tmp_path) in name or "/" not in name]
+    found = [name for name in cublas.candidates("cublas", (13, 12)) if str(tmp_path) in name or "/" not in name]
 
     assert [name.removeprefix(str(tmp_path)) for name in found] == [
         "/nvidia/cu13/lib/libcublas.so.13", "/nvidia/cublas/lib/libcublas.so.12", "libcublas.so.13", "libcublas.so.12"

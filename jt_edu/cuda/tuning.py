@@ -1,0 +1,77 @@
+"""Tuning: which way to compute something is the fastest on this GPU, when one looks?
+
+As autotuner.py does for a CPU, in the same table, whose lines name the GPU. Kernels run on arrays of zeros, which are
+indices that are there as well; events that the driver puts between them tell the time. What becomes of each sum is
+timed with the sum, as it is in the graph in which a size is first met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jt_edu.backends import Backend
+from jt_edu.backends.convolve import autotuner
+from jt_edu.backends.convolve.autotuner import MOST, Entry, Timing, measured
+from jt_edu.backends.convolve.tuner_report import time_text
+from jt_edu.base.errors import JtError
+from jt_edu.codegen.emit_python import Text
+from jt_edu.cuda.device import Device, get_device_name, here
+from jt_edu.cuda.device_array import to_device
+from jt_edu.ir.conv_pattern import Sizes
+
+
+def fastest(backend: Backend, sizes: Sizes, texts: dict[str, Text]) -> tuple[str, str]:
+    """The name of the best text for a size on this GPU, and what all of them take.
+
+    Args:
+        backend: that compiles them.
+        sizes: of what they compute.
+        texts: by their names.
+    """
+    gpu = here()
+    name = f"{get_device_name(gpu.number)} ({'.'.join(map(str, gpu.capability))})"
+    entry = autotuner.mine.entry_of({*texts}, sizes, 0, name, partial(_timed, backend, sizes, texts, gpu, name))
+    best, *others = (t for t in entry.timings if t.name in texts)
+    told = [f"measured {time_text(best.seconds)}", *(f"{t.name} {time_text(t.seconds)}" for t in others if t.runs)]
+    return best.name, ", ".join(told)
+
+
+def _timed(backend: Backend, sizes: Sizes, texts: dict[str, Text], gpu: Device, name: str) -> Entry:
+    runs: dict[str, Callable[[], Any]] = {}
+    for way, text in texts.items():
+        with suppress(JtError):  # too many registers, or a library that cannot: who is no candidate
+            run = _run(backend, text)
+            run()
+            runs[way] = run
+    found = measured(runs, _clock(gpu)) if runs else {}
+    timings = [Timing(way, *found.get(way, (float(MOST), 0)), 0) for way in texts]
+    return Entry(sizes, 0, name, tuple(sorted(timings, key=lambda t: t.seconds)))
+
+
+def _run(backend: Backend, text: Text) -> Callable[[], Any]:
+    """A text with arrays of its own."""
+    program = backend.compile(text.source)
+    given = list[Any]()
+    for parameter, a in zip(text.source.parameters, text.arguments, strict=True):
+        number = a.length if a.kind == "length" else np.zeros(a.shape, parameter.dtype)[()]
+        given.append(number if parameter.rank is None else to_device(np.asarray(number)))
+    return partial(program.call, 0, 1, *given)
+
+
+def _clock(gpu: Device) -> Callable[[], float]:
+    """The GPU's own time in seconds, once all that is in line is done."""
+    driver = gpu.driver
+    begin, now = driver.event(timed=True), driver.event(timed=True)
+    driver.record(begin, gpu.stream)
+
+    def clock() -> float:
+        driver.record(now, gpu.stream)
+        driver.wait(now)
+        return driver.elapsed(begin, now)
+
+    return clock

@@ -26,6 +26,7 @@ from jt_edu.cuda.driver import Driver, Launch, libcuda
 from jt_edu.cuda.staging import Staging
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+CUBINS = "JT_EDU_CUBINS"  # a folder of kernels that were compiled elsewhere: compiler.py
 NO_COMPILER = (
     "kernels for a GPU are compiled by numba-cuda", "no numba-cuda",
     "pip install 'jt-edu[cuda]' 'numpy<2.5' (pip alone takes a newer numpy, with which numba-cuda does not start)",
@@ -150,7 +151,7 @@ def is_available() -> bool:
 
 @functools.cache
 def _has_compiler() -> bool:
-    return find_spec("numba_cuda") is not None
+    return find_spec("numba_cuda") is not None or bool(os.environ.get(CUBINS))
 
 
 def device_count() -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Sequence
-from ctypes import addressof, byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+from ctypes import addressof, byref, c_float, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 from functools import cached_property
 from typing import Any
 
@@ -172,9 +172,9 @@ class Driver:
         """Wait until all in that line is done."""
         self._call("waiting for kernels", "cuStreamSynchronize", c_void_p(stream))
 
-    def event(self) -> int:
+    def event(self, timed: bool = False) -> int:
         """A mark that can be put in a line; 2: it does not look at a clock."""
-        return self._handle("making an event", "cuEventCreate", c_uint(2))
+        return self._handle("making an event", "cuEventCreate", c_uint(0 if timed else 2))
 
     def record(self, event: int, stream: int) -> None:
         """Put the mark in line, and nowhere else any more."""
@@ -183,6 +183,12 @@ class Driver:
     def wait(self, event: int) -> None:
         """Wait until all that is before the mark is done; not at all, where it is in no line."""
         self._call("waiting for kernels", "cuEventSynchronize", c_void_p(event))
+
+    def elapsed(self, first: int, last: int) -> float:
+        """Seconds between two marks that were passed, by the clock of the GPU."""
+        found = c_float()
+        self._call("reading a clock", "cuEventElapsedTime", byref(found), c_void_p(first), c_void_p(last))
+        return found.value / 1e3
 
     # ------------------------------------------------------------------------------------------------------- memory
 

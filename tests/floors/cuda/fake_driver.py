@@ -38,6 +38,8 @@ class FakeLibrary:
         fails: for the name of a function the number that it answers with.
     """
 
+    takes = 0.01  # seconds, by the clock of its events, of each launch and each copy on the GPU
+
     def __init__(self, names: tuple[str, ...] = ("Fake 0",), room: int = 10**9, **fails: int) -> None:
         self.names, self.room, self.fails = names, room, fails
         self.calls: list[str] = []
@@ -53,6 +55,8 @@ class FakeLibrary:
         self.pinned: dict[int, np.ndarray[Any, Any]] = {}  # address -> bytes of this machine
         self.marks: dict[int, tuple[int, object]] = {}  # event -> the stream, and its place in that line
         self.passed: set[object] = set()
+        self.timed: set[int] = set()  # events with a clock,
+        self.times: dict[int, float] = {}  # and the seconds at which they were put in line
         self.turn = threading.RLock()
         self.broken = 0
         self.mine = threading.local()
@@ -135,15 +139,26 @@ class FakeLibrary:
 
     def cuEventCreate(self, event: Any, flags: ctypes.c_uint) -> int:
         event._obj.value = next(self.handles)
-        return 0 if flags.value == 2 else 1
+        self.timed |= {event._obj.value} if flags.value == 0 else set()
+        return 0 if flags.value in (0, 2) else 1
 
     def cuEventRecord(self, event: ctypes.c_void_p, stream: ctypes.c_void_p) -> int:
         mark = object()
         self.marks[event.value] = stream.value, mark
+        done = len(self.launches) + self.calls.count("cuMemcpyDtoDAsync_v2")
+        self.times[event.value] = done * self.takes
         return self._later(stream, lambda: self.passed.add(mark))
 
     def cuEventSynchronize(self, event: ctypes.c_void_p) -> int:
         return self._wait(*self.marks[event.value]) if event.value in self.marks else 0
+
+    def cuEventElapsedTime(self, found: Any, first: ctypes.c_void_p, last: ctypes.c_void_p) -> int:
+        """In milliseconds. 400: an event without a clock, or in no line; 600: not passed."""
+        events = first.value, last.value
+        if not {*events} <= self.timed & {*self.marks}:
+            return 400
+        found._obj.value = (self.times[events[1]] - self.times[events[0]]) * 1e3
+        return 0 if {self.marks[event][1] for event in events} <= self.passed else 600
 
     # ------------------------------------------------------------------------------------------------------- memory
 

@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import platform
+import zlib
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -109,13 +110,14 @@ def compiled(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) 
     store = _store()
     kept = store.load(key)
     if kept is not None:
-        head, ptx, cubin = kept.split(b"\0", 2)
+        head, ptx, cubin = zlib.decompress(kept).split(b"\0", 2)
         known = json.loads(head)
         report = Report(**known["report"])
         return Compiled(known["name"], kinds, cc, known["entry"], ptx.decode(), cubin, report)
     made = _made(kernel, kinds, cc)
     told = {"name": made.name, "entry": made.entry, "report": asdict(made.report)}
-    store.save(key, b"\0".join([json.dumps(told).encode(), made.ptx.encode(), made.cubin]))
+    content = b"\0".join([json.dumps(told).encode(), made.ptx.encode(), made.cubin])
+    store.save(key, zlib.compress(content))  # a ninth: PTX repeats itself
     return made
 
 
@@ -145,7 +147,7 @@ def _made(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> 
 def _store() -> Store:
     """The files of what these versions make of a kernel; what was compiled elsewhere serves all of them."""
     elsewhere = os.environ.get(CUBINS)
-    text, here = hashlib.sha256(b"" if elsewhere else _versions()), Path(__file__)
+    text, here = hashlib.sha256(b"compressed" if elsewhere else _versions()), Path(__file__)
     ours = [here.with_name(name) for name in ("to_ptx.py", "tensor_ptx.py")]
     for path in sorted([*ours, *(here.parents[1] / "backends" / "mathlib").glob("*.py")]):
         text.update(path.read_bytes())
@@ -158,7 +160,7 @@ def _store() -> Store:
 def _versions() -> bytes:
     from importlib import metadata  # noqa: PLC0415 - it takes longer than all else, and a GPU is rare
 
-    text = platform.python_version()
+    text = f"compressed {platform.python_version()}"
     for package in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
             text += f" {package} {metadata.version(package)}"

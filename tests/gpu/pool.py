@@ -8,7 +8,6 @@ import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from typing import Any
 
 Job = tuple[Any, ...]  # a function, and what it is given
@@ -24,9 +23,12 @@ def answers(jobs: Sequence[Job], left: Callable[[], float], processes: int) -> I
         return
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"))
     workers = pool._processes
-    with suppress(TimeoutError, BrokenProcessPool):  # a job may end its process: what is left counts as not reached
+    try:
         for done in as_completed([pool.submit(*job) for job in jobs], max(left(), 0)):
             yield done.result()
-    for worker in [*workers.values()]:  # one whose kernel never ends would be waited for
-        worker.kill()
-    pool.shutdown(wait=True, cancel_futures=True)
+    except (TimeoutError, BrokenProcessPool):  # a job may end its process: what is left counts as not reached
+        pass
+    finally:
+        for worker in [*workers.values()]:  # one whose kernel never ends would be waited for
+            worker.kill()
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -25,6 +25,7 @@ from tests.gpu.pool import Job, answers
 from tests.gpu.texts import COLLECTOR, collected, launches
 
 Capability = tuple[int, int]
+DAY = 86_400.0
 
 
 def ahead(cc: Capability, left: Callable[[], float], processes: int) -> None:
@@ -39,7 +40,7 @@ def run(folder: Path, cc: Capability, processes: int, *, quick: bool = False) ->
     os.environ[CUBINS] = str(folder.absolute())
     compiler._store.cache_clear()
     jobs = _jobs(cc, needed(cc, quick=quick, rows=checks.in_turn(checks.FEW if quick else 1)))
-    refused = [why for why in jt.progress(answers(jobs, lambda: float("inf"), processes)) if why]
+    refused = [why for why in jt.progress(answers(jobs, lambda: DAY, processes)) if why]
     kept = [path.stat().st_size for path in folder.rglob("k_*.bin")]
     print(*refused, sep="\n", end="\n" * bool(refused))
     print(f"{len(kept)} kernels for sm_{cc[0]}{cc[1]}, {sum(kept) / 1e6:.0f} MB. There:")

@@ -73,8 +73,9 @@ def fingerprint(function: Any, seen: dict[int, int]) -> list[Any]:
         return ["again", seen[id(plain)]]
     seen[id(plain)] = len(seen)
     code, text = plain.__code__, plain.__globals__.get("__name__", "")
-    own = [code.co_code, code.co_names, code.co_varnames, repr(code.co_consts), repr(plain.__defaults__)]
-    own = [text, plain.__name__] if text.startswith(PRINTED) else own
+    own: list[Any] = [text, plain.__name__]
+    if not text.startswith(PRINTED):
+        own = [code.co_code, code.co_names, code.co_varnames, repr(code.co_consts), repr(plain.__defaults__)]
     return [*own, *((name, list(_value(value, seen))) for name, value in outer_names(plain).items())]
 
 

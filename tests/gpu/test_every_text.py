@@ -13,7 +13,7 @@ from tests.gpu.texts import collected
 
 PARTS = 8  # of the texts of a work
 ROWS = checks.in_turn()
-CHUNK = 8  # rows of a test
+CHUNK = 4  # rows of a test
 WORKS = {
     **{name: lambda build=build: cubins.two_steps(build) for name, build in work.STEPS.items()},
     "tensor cores": lambda: [graph.sync() for graph in work.on_tensor_cores()],
@@ -29,8 +29,8 @@ def wrong(sources):
     return [cubins.what_is_wrong(one) for one in found if cubins.what_is_wrong(one)]
 
 
+@pytest.mark.parametrize("part", range(PARTS))  # so a share has one of each work
 @pytest.mark.parametrize("name", WORKS)
-@pytest.mark.parametrize("part", range(PARTS))
 def test_a_part_of_the_kernels_of_a_work_becomes_machine_code(name, part):
     with collected() as texts:
         WORKS[name]()

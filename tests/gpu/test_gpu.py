@@ -92,6 +92,10 @@ def test_a_kernel_with_other_numbers_on_the_gpu_is_wrong(gpu, monkeypatch):
 
 
 def test_what_no_time_is_left_for_is_told():
+    nets = report._trained(lambda: 0.0, quick=False)
+    assert [(name, net["right"], net["failed"]) for name, net in nets.items()] == [
+        (name, None, "no time was left for it") for name in checks.SIZES
+    ]
     left = iter([1.0, 0.0])
     row = Row("quick", lambda torch: Case(lambda: None), (), (), {"share": 0.9})
     found = [*speed.table_of([row, row], True, lambda: next(left), ticking())]

@@ -148,7 +148,7 @@ def _store() -> Store:
     """The files of what these versions make of a kernel; what was compiled elsewhere serves all of them."""
     elsewhere = os.environ.get(CUBINS)
     text, here = hashlib.sha256(b"compressed" if elsewhere else _versions()), Path(__file__)
-    ours = [here.with_name(name) for name in ("to_ptx.py", "tensor_ptx.py")]
+    ours = [here.with_name(name) for name in ("to_ptx.py", "tensor_ptx.py", "cooperation.py")]
     for path in sorted([*ours, *(here.parents[1] / "backends" / "mathlib").glob("*.py")]):
         text.update(path.read_bytes())
     found = Store(f"cuda-{text.hexdigest()[:16]}")

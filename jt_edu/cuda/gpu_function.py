@@ -2,7 +2,7 @@
 
 Its own names are few; the others it finds in its module, and in functions around it. Two functions with the same
 bytecode and the same values behind those names are compiled to the same, and so share a file on the disk. What jt_edu
-prints is known by its text: bytecode is another one in each version of Python.
+prints is known by its text, which says all that it needs: bytecode is another one in each version of Python.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def fingerprint(function: Any, seen: dict[int, int]) -> list[Any]:
         return ["again", seen[id(plain)]]
     seen[id(plain)] = len(seen)
     code, text = plain.__code__, plain.__globals__.get("__name__", "")
-    own: list[Any] = [text, plain.__name__]
-    if not text.startswith(PRINTED):
-        own = [code.co_code, code.co_names, code.co_varnames, repr(code.co_consts), repr(plain.__defaults__)]
+    if text.startswith(PRINTED):
+        return [text, plain.__name__]
+    own = [code.co_code, code.co_names, code.co_varnames, repr(code.co_consts), repr(plain.__defaults__)]
     return [*own, *((name, list(_value(value, seen))) for name, value in outer_names(plain).items())]
 
 

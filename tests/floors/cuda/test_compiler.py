@@ -4,16 +4,14 @@ import inspect
 import math
 import re
 import struct
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import jt_edu as jt
 from jt_edu import cuda
-from jt_edu.backends import define, mathlib
+from jt_edu.backends import mathlib
 from jt_edu.backends.mathlib import at, exp, half_to_float, maximum, select, simd_math
-from jt_edu.codegen.emit_python import Source
 from jt_edu.cuda import blockDim, blockIdx, compiler, syncthreads, threadIdx
 from jt_edu.cuda.arguments import kind_of, layout
 from jt_edu.cuda.gpu_function import fingerprint
@@ -272,21 +270,6 @@ def test_a_gpu_without_such_tensor_cores_refuses_the_word(kernel):
         cuda.compile(kernel, np.zeros(64, np.uint16), np.zeros(64, np.float32), cc=(7, 5))
 
 
-@has_compiler
-def test_what_was_compiled_into_a_folder_needs_no_compiler_elsewhere(monkeypatch, tmp_path):
-    monkeypatch.setenv("JT_EDU_CUBINS", str(tmp_path / "there"))
-    (tmp_path / "there").mkdir()
-    first = cuda.compile(printed("1"), F32, cc=(8, 0))
-    monkeypatch.setattr(compiler, "find_spec", lambda name: None)
-    monkeypatch.setattr(compiler, "_versions", None)  # of Python and of packages
-    monkeypatch.setattr(compiler, "platform", None)
-    compiler._store.cache_clear()
-
-    assert cuda.compile(printed("1"), F32, cc=(8, 0)) == first
-    with pytest.raises(jt.BackendError, match=r"no numba-cuda, and no kernel in .*there"):
-        cuda.compile(printed("2"), F32, cc=(8, 0))
-
-
 # --------------------------------------------------------------------------------------------------- without numba-cuda
 
 
@@ -332,25 +315,6 @@ def _prints(text, **space):
 
 
 TEXT = "@cuda.jit\ndef kernel(x):\n    x[0] = {}\n"
-
-
-def printed(value):
-    """A kernel as jt_edu prints it: a module that is known by its text."""
-    source = Source(f"from jt_edu import cuda\n{TEXT.format(value)}", ())
-    return define(source, source.key)
-
-
-def test_a_printed_kernel_is_known_by_its_text_and_not_by_bytecode(monkeypatch):
-    one, two = (repr(fingerprint(printed(value), {})) for value in "12")
-    assert one != two
-    assert one == repr(fingerprint(printed("1"), {}))
-
-    class Other:  # of another version of Python
-        co_names, co_freevars = (), ()
-
-    function = printed("1").function
-    other = SimpleNamespace(__code__=Other, __globals__=function.__globals__, __name__="kernel", __closure__=None)
-    assert one == repr(fingerprint(other, {}))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import os
 import random
 import signal
 import zlib
+from importlib.util import find_spec
 from pathlib import Path
 
 # One thread for each BLAS: tests run side by side, and a result must not depend on how many cores there are.
@@ -62,7 +63,7 @@ def _settings():
 
 BEFORE = _settings()
 MARKS_BY_FOLDER = ("browser", "mpi")
-MARKS_BY_FIXTURE = {"chromium": "browser", "frontend": "node", "torch": "torch"}
+MARKS_BY_FIXTURE = {"chromium": "browser", "frontend": "node", "numba_cuda": "cubin", "torch": "torch"}
 REQUIRED = frozenset(filter(None, os.environ.get("JT_EDU_REQUIRE", "").replace(",", " ").split()))
 
 
@@ -78,7 +79,7 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """A test in tests/browser is marked browser.
 
-    What asks for Chromium, for Node or for PyTorch elsewhere gets its mark from the fixture.
+    What asks for Chromium, Node, numba-cuda or PyTorch elsewhere gets its mark from the fixture.
     """
     for item in items:
         for name in MARKS_BY_FOLDER:
@@ -139,6 +140,13 @@ def _kernels_are_kept_in_one_folder():
 
 
 # ---------------------------------------------------------------------------------------------------------- oracle
+
+
+@pytest.fixture(scope="session")
+def numba_cuda():
+    """What makes machine code of kernels of a GPU, none of which is needed for that."""
+    if find_spec("numba_cuda") is None:
+        pytest.skip("numba-cuda is not installed: .ci/run does it")
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,10 @@
     kernel, kinds of its arguments, compute capability  ->  PTX, NVIDIA's assembly  ->  cubin, machine code
 
 numba-cuda compiles (to_ptx.py); nothing else of it is used. What came out is kept on disk under a key of all that
-went in: the kernel's bytecode, the values of the names in it, and those of its device functions.
+went in: the kernel's text or bytecode, the values of the names in it, and those of its device functions.
+
+Where JT_EDU_CUBINS names a folder, it is kept there instead. Such a folder serves another machine as well, which needs
+no numba-cuda for the kernels in it: `python -m tests.gpu --prepare FOLDER` fills one.
 """
 
 from __future__ import annotations
@@ -11,7 +14,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 import platform
+import zlib
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +28,7 @@ import numpy as np
 from jt_edu.backends.kernel_cache import Store
 from jt_edu.base.errors import ArgumentError, BackendError, KernelError
 from jt_edu.cuda.arguments import Kind, kind_of
-from jt_edu.cuda.device import FIRST, NO_COMPILER, get_device_capability, is_available
+from jt_edu.cuda.device import CUBINS, FIRST, NO_COMPILER, get_device_capability, is_available
 from jt_edu.cuda.gpu_function import GpuFunction, fingerprint, outer_names
 from jt_edu.cuda.kernel_names import KernelName, has_room, like
 from jt_edu.cuda.tensor_core import SINCE
@@ -103,19 +109,22 @@ def compiled(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) 
     store = _store()
     kept = store.load(key)
     if kept is not None:
-        head, ptx, cubin = kept.split(b"\0", 2)
+        head, ptx, cubin = zlib.decompress(kept).split(b"\0", 2)
         known = json.loads(head)
         report = Report(**known["report"])
         return Compiled(known["name"], kinds, cc, known["entry"], ptx.decode(), cubin, report)
     made = _made(kernel, kinds, cc)
     told = {"name": made.name, "entry": made.entry, "report": asdict(made.report)}
-    store.save(key, b"\0".join([json.dumps(told).encode(), made.ptx.encode(), made.cubin]))
+    content = b"\0".join([json.dumps(told).encode(), made.ptx.encode(), made.cubin])
+    store.save(key, zlib.compress(content))  # a ninth: PTX repeats itself
     return made
 
 
 def _made(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> Compiled:
     if find_spec("numba_cuda") is None:
-        raise BackendError(*NO_COMPILER)
+        asked, found, way = NO_COMPILER
+        folder = os.environ.get(CUBINS)
+        raise BackendError(asked, f"{found}, and no {kernel.function.__name__} in {folder}" if folder else found, way)
     try:
         from jt_edu.cuda import to_ptx  # noqa: PLC0415 - numba-cuda, when the first kernel is compiled for a GPU
     except (ImportError, AttributeError) as error:
@@ -139,17 +148,23 @@ def _made(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> 
 
 @functools.cache
 def _store() -> Store:
-    """The files of what these versions make of a kernel."""
-    from importlib import metadata  # noqa: PLC0415 - it takes longer than all else, and a GPU is rare
-
-    text = hashlib.sha256(f"{platform.python_version()}".encode())
-    for package in PACKAGES:
-        try:
-            text.update(f"{package} {metadata.version(package)}".encode())
-        except metadata.PackageNotFoundError:
-            text.update(package.encode())
-    here = Path(__file__)
-    ours = [here.with_name(name) for name in ("to_ptx.py", "tensor_ptx.py")]
+    """The files of what these versions make of a kernel; what was compiled elsewhere serves all of them."""
+    elsewhere = os.environ.get(CUBINS)
+    text, here = hashlib.sha256(b"compressed" if elsewhere else _versions()), Path(__file__)
+    ours = [here.with_name(name) for name in ("to_ptx.py", "tensor_ptx.py", "cooperation.py")]
     for path in sorted([*ours, *(here.parents[1] / "backends" / "mathlib").glob("*.py")]):
         text.update(path.read_bytes())
-    return Store(f"cuda-{text.hexdigest()[:16]}")
+    found = Store(f"cuda-{text.hexdigest()[:16]}")
+    if elsewhere:
+        found.folder = Path(elsewhere).expanduser().absolute() / found.stamp
+    return found
+
+
+def _versions() -> bytes:
+    from importlib import metadata  # noqa: PLC0415 - it takes longer than all else, and a GPU is rare
+
+    text = f"compressed {platform.python_version()}"
+    for package in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            text += f" {package} {metadata.version(package)}"
+    return text.encode()

@@ -24,6 +24,7 @@ from jt_edu.cuda.cpp_arithmetic import Spelled
 from jt_edu.cuda.cpp_expressions import Array, spelled
 from jt_edu.cuda.cpp_function import Function, Library
 from jt_edu.cuda.cpp_words import LANGUAGES, NAMES
+from jt_edu.cuda.gpu_function import PRINTED
 from jt_edu.cuda.launch import Kernel
 from jt_edu.cuda.thread import Dim3
 from jt_edu.runtime.plan import living
@@ -87,7 +88,7 @@ def generated(text: Source, language: str = "cuda") -> str:
 def launched(text: Source, given: Sequence[Any] = (), span: int = 1) -> list[Launch]:
     """The kernels that a generated text launches, each once: with what it is given, or else with examples."""
     made: dict[Any, Launch] = {}
-    space: dict[str, Any] = {}
+    space: dict[str, Any] = {"__name__": PRINTED + text.key}  # by which the compiler knows them again
     exec(compile(text.text, remember(text.text, f"<kernels {text.key[:10]}>"), "exec"), space)  # noqa: S102 - ours
     for name, value in list(space.items()):
         if isinstance(value, Kernel) and not value.device:

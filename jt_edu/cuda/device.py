@@ -29,6 +29,7 @@ from jt_edu.cuda.staging import Staging
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 FIRST = (7, 5)  # the oldest compute capability that the compiler knows
+CUBINS = "JT_EDU_CUBINS"  # a folder of kernels that were compiled elsewhere: compiler.py
 NO_COMPILER = (
     "kernels for a GPU are compiled by numba-cuda", "no numba-cuda",
     "pip install 'jt-edu[cuda]' 'numpy<2.5' (pip alone takes a newer numpy, with which numba-cuda does not start)",
@@ -204,7 +205,7 @@ def is_available() -> bool:
 
 @functools.cache
 def _has_compiler() -> bool:
-    return find_spec("numba_cuda") is not None
+    return find_spec("numba_cuda") is not None or bool(os.environ.get(CUBINS))
 
 
 @functools.cache

@@ -1,8 +1,12 @@
 """Run jt_edu on the GPU of this machine, or compile for GPUs that are elsewhere:  python -m tests.gpu
 
-    (nothing)         the parity table on the GPU, two networks trained beside the CPU, and how fast it all is, in less
-                      than four minutes; two files, gpu.json and gpu.md. The checkout and the extra "cuda" are enough.
+    (nothing)         in less than four minutes: kernels and the parity table have a CPU's numbers; two networks train
+                      with a CPU's losses, with CUDA graphs and without; how fast is it all, beside a copy, beside
+                      PyTorch where it is installed, and beside the goals? Two files, gpu.json and gpu.md. The checkout
+                      and the extra "cuda" are enough.
     --compile         every kernel text becomes machine code of four GPUs; no GPU is needed, only numba-cuda
+    --prepare FOLDER  what (nothing) needs is compiled into a folder, for a machine that has a GPU and a driver, but no
+                      numba-cuda. Copy the folder and the checkout there:  JT_EDU_CUBINS=FOLDER python -m tests.gpu
 
     --host            how long the host needs for each kernel of a step of training, with and without CUDA graphs; no
                       GPU is needed, only a compiler of C, for a driver that does nothing
@@ -10,6 +14,7 @@
     --quick           tiny sizes, a part of the rows: does it run at all?
     --steps           only what steps of training print; with --compile
     --every           the parity table in every dtype and shape; with --compile
+    --capability N    of the GPU there, such as 9.0; with --prepare
     --out FOLDER      where the two files go
     --seconds N       for all of it
 
@@ -23,7 +28,8 @@ from pathlib import Path
 
 import jt_edu as jt
 from jt_edu.cuda.device import ready
-from tests.gpu import cubins, host, report
+from tests.bench.machine import allowed
+from tests.gpu import cubins, host, prepare, report
 
 SECONDS = 220.0
 
@@ -33,10 +39,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     if options.host:
         return host.run(quick=options.quick)
-    if options.compile:
+    if options.compile or options.prepare:
         if find_spec("numba_cuda") is None:
             print("Kernels are compiled by numba-cuda, which is not here. Try:  pip install 'jt-edu[cuda]' 'numpy<2.5'")
             return 2
+        if options.prepare:
+            return prepare.run(options.prepare, options.capability, allowed(), quick=options.quick)
         return cubins.compile_all(rows_too=not options.steps, every=options.every)
     try:
         ready()
@@ -51,6 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.gpu", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--compile", action="store_true", help="all kernel texts, for four GPUs; none is needed")
+    parser.add_argument("--prepare", type=Path, metavar="FOLDER", help="compile for a machine without numba-cuda")
+    parser.add_argument("--capability", type=_capability, default=(9, 0), metavar="N", help="of its GPU (9.0)")
     parser.add_argument("--host", action="store_true", help="the host's time for each kernel; no GPU is needed")
     parser.add_argument("--steps", action="store_true", help="only those of steps of training")
     parser.add_argument("--every", action="store_true", help="the parity table in every dtype and shape as well")
@@ -58,6 +68,11 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path(), metavar="FOLDER", help="where gpu.json and gpu.md go")
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="N", help="for all of it")
     return parser.parse_args(arguments)
+
+
+def _capability(text: str) -> tuple[int, int]:
+    major, minor = text.split(".")
+    return int(major), int(minor)
 
 
 if __name__ == "__main__":

@@ -1,41 +1,45 @@
 """Checks: does the GPU give a CPU's numbers?
 
     agreeing(row)         a row of the parity table: NumPy's numbers, or those of the backend "python"
+    kernel_agrees(case)   a kernel that is written by hand: the numbers that the tests of the interpreter want
     products()            what tensor cores multiply, beside sums of the same numbers in float64
-    losses(name, ...)     some steps of training: the losses of the CPU, to 1e-3
+    trained(name, ...)    some steps of training, with CUDA graphs and without: the losses of the CPU, to 1e-3
 
-Rows are shared by processes, because compiling takes a processor: where they do not fit into their box of time, those
-that were not reached are counted.
+Rows and kernels are shared by processes; those that were not reached in their box of time are counted.
 """
 
-import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
 import numpy as np
 
 import jt_edu as jt
+from jt_edu.backends import define
+from jt_edu.base.source_text import remember
+from jt_edu.codegen.emit_python import Source
 from jt_edu.cuda.tensor_core import tf32
 from tests.bench.rows import in_short
+from tests.floors.cuda.kernels import CASES, Case
 from tests.gpu import work
+from tests.gpu.pool import Job, answers
 from tests.parity.inputs import both, expect_same, seed_of
 from tests.parity.table import Row
 
 LOOSE = 4  # times a CPU's tolerance: sums have another order
 CHUNK = 8  # rows that a process is given at once
 MOST = 8  # processes: each has a context of its own on the GPU
-STEPS, CLOSE = 4, 1e-3  # the fourth step of a plan is a graph
-SIZES = {"lenet": (16, 8), "resnet18": (8, 64)}  # of networks that are trained
+FEW = 40  # of the rows each so many-th, in a quick run
+STEPS, CLOSE = 6, 1e-3  # the first steps of jt.compile are none that is run again
+SIZES = {"lenet": (16, 28), "resnet18": (8, 64)}  # of networks that are trained
+SIDES = ("graphs", "no graphs", "cpu")
+SMALL = (33, 20, 34)  # of products, in a quick run
 LOST = "the GPU was lost before, and no kernel runs there any more"
 
 
 @dataclass
 class Agreement:
-    """How many rows gave the same numbers, which did not and why, and how many were not reached."""
+    """How many rows or kernels gave the right numbers, which did not and why, and how many were not reached."""
 
     right: int = 0
     wrong: dict[str, str] = field(default_factory=dict)
@@ -56,6 +60,23 @@ def agreeing(row: Row) -> str:
     except Exception as error:  # noqa: BLE001 - whatever is wrong with a row is told
         return " ".join(f"{type(error).__name__}: {error}".split())[:500]
     return "" if jt.cuda.is_available() else LOST  # the interpreter would have taken over
+
+
+def kernel_of(case: Case) -> object:
+    """The kernel of a case, which is known by its text in each version of Python."""
+    source = Source(f"from jt_edu import cuda\nimport numpy as np\n{case.text}", ())
+    return define(source, remember(source.text, f"<kernel {case.name}>"))
+
+
+def kernel_agrees(case: Case) -> str:
+    """Why a kernel that is right gives other numbers on the GPU; empty if it does not."""
+    arguments = [given.copy() if isinstance(given, np.ndarray) else given for given in case.arguments]
+    try:
+        kernel_of(case)[case.grid, case.block, 0, case.shared](*arguments)
+        np.testing.assert_allclose(arguments[-1], case.result, 1e-6)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it is told
+        return " ".join(f"{type(error).__name__}: {error}".split())[:500]
+    return "" if jt.cuda.is_available() else LOST
 
 
 def _expected(row: Row, dtype: str, shapes: tuple[tuple[int, ...], ...], seed: int) -> list[object]:
@@ -81,52 +102,49 @@ def chunk_agrees(numbers: Sequence[int]) -> dict[str, str]:
     return {f"{rows[k][0]}: {rows[k][1].name}": agreeing(rows[k][1]) for k in numbers}
 
 
+def kernels_agree() -> dict[str, str]:
+    """Names of kernels, and what is wrong with each."""
+    return {case.name: kernel_agrees(case) for case in CASES}
+
+
+def kernels(left: Callable[[], float], processes: int) -> Agreement:
+    """Run the kernels that are written by hand; in a process of their own, which one of them may end."""
+    return _counted(len(CASES), [(kernels_agree,)], left, min(processes, 1))
+
+
 def parity(numbers: Sequence[int], left: Callable[[], float], processes: int) -> Agreement:
     """Compare rows while there is time left; with no processes, in this one."""
-    chunks = [numbers[k : k + CHUNK] for k in range(0, len(numbers), CHUNK)]
-    found = Agreement(missing=len(numbers))
-    for answers in jt.progress(_answers(chunks, left, processes)):
-        found.missing -= len(answers)
-        found.right += sum(not why for why in answers.values())
-        found.wrong |= {name: why for name, why in answers.items() if why}
+    jobs = [(chunk_agrees, numbers[k : k + CHUNK]) for k in range(0, len(numbers), CHUNK)]
+    return _counted(len(numbers), jobs, left, min(processes, MOST))
+
+
+def _counted(count: int, jobs: Sequence[Job], left: Callable[[], float], processes: int) -> Agreement:
+    found = Agreement(missing=count)
+    for part in jt.progress(answers(jobs, left, processes)):
+        found.missing -= len(part)
+        found.right += sum(not why for why in part.values())
+        found.wrong |= {name: why for name, why in part.items() if why}
     return found
-
-
-def _answers(chunks: Sequence[Sequence[int]], left: Callable[[], float], processes: int) -> Iterator[dict[str, str]]:
-    if not processes:
-        for chunk in chunks:
-            if left() <= 0:
-                return
-            yield chunk_agrees(chunk)
-        return
-    pool = ProcessPoolExecutor(min(processes, MOST), multiprocessing.get_context("spawn"))
-    workers = pool._processes
-    with suppress(TimeoutError, BrokenProcessPool):  # a row may end its process: what is left counts as not reached
-        for done in as_completed([pool.submit(chunk_agrees, chunk) for chunk in chunks], max(left(), 0)):
-            yield done.result()
-    for worker in [*workers.values()]:  # one whose kernel never ends would be waited for
-        worker.kill()
-    pool.shutdown(wait=True, cancel_futures=True)
 
 
 PRECISIONS = {"float16": "highest", "bfloat16": "highest", "tf32": "high"}
 
 
-def products(size: tuple[int, int, int] = (130, 70, 133)) -> dict[str, str]:
+def products(size: tuple[int, int, int] = (130, 70, 133), backend: str = "cuda") -> dict[str, str]:
     """Kinds of numbers whose products are wrong on the tensor cores of the GPU, and why."""
     rows, terms, columns = size
     rng = np.random.default_rng(0)
     x, y = (rng.standard_normal(shape).astype(np.float32) for shape in ((rows, terms), (terms, columns)))
-    return {f"product of {numbers}": why for numbers in PRECISIONS if (why := _product(numbers, x, y))}
+    return {f"product of {numbers}": why for numbers in PRECISIONS if (why := _product(numbers, x, y, backend))}
 
 
-def _product(numbers: str, x: np.ndarray, y: np.ndarray) -> str:
+def _product(numbers: str, x: np.ndarray, y: np.ndarray, backend: str) -> str:
     """Why a product is wrong; last digits are the tensor core's own, and halves are rounded once more."""
     dtype = "float32" if numbers == "tf32" else numbers
     left, right = (_rounded(v, numbers) for v in (x, y))
     jt.set_float32_matmul_precision(PRECISIONS[numbers])
     try:
-        with jt.flag_scope(backend="cuda"):
+        with jt.flag_scope(backend=backend):
             found = (jt.array(x).cast(dtype) @ jt.array(y).cast(dtype)).cast("float64").numpy()
     except jt.JtError as error:
         return in_short(error)
@@ -145,16 +163,17 @@ def _rounded(x: np.ndarray, numbers: str) -> np.ndarray:
         return jt.array(x).cast(numbers).cast("float64").numpy()
 
 
-def losses(name: str, backend: str, *sizes: int) -> list[float]:
+def losses(name: str, backend: str, *sizes: int, compiled: bool = False, graphs: bool = True) -> list[float]:
     """The losses of some steps."""
-    with jt.flag_scope(backend=backend):
-        step = work.STEPS[name](*sizes)
+    with jt.flag_scope(backend=backend, cuda_graphs=graphs):
+        step = work.STEPS[name](*sizes, compiled=compiled)
         return [float(step().item()) for _ in range(STEPS)]
 
 
-def trained(name: str, *sizes: int) -> tuple[list[float], list[float]]:
-    """The losses of the GPU, and of the CPU."""
-    return losses(name, "cuda", *sizes), losses(name, "numba", *sizes)
+def trained(name: str, *sizes: int) -> dict[str, list[float]]:
+    """The losses of the GPU with jt.compile, whose steps are CUDA graphs or not, and of the CPU without it."""
+    on_gpu = [losses(name, "cuda", *sizes, compiled=True, graphs=graphs) for graphs in (True, False)]
+    return dict(zip(SIDES, (*on_gpu, losses(name, "numba", *sizes)), strict=True))
 
 
 def close(ours: Sequence[float], theirs: Sequence[float]) -> bool:

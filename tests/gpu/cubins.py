@@ -94,7 +94,7 @@ def texts_of(rows_too: bool, every: bool) -> dict[str, dict[str, Source]]:
 
 def _works(rows_too: bool, every: bool) -> Iterator[tuple[str, Callable[[], None]]]:
     for name, build in work.STEPS.items():
-        yield f"{name}, two steps", partial(_steps, build)
+        yield f"{name}, two steps", partial(two_steps, build)
     yield "products on tensor cores", lambda: [graph.sync() for graph in work.on_tensor_cores()]
     if rows_too:
         yield "parity table", partial(_each_row, lambda row: work.numbers(row, *work.case_of(row)))
@@ -103,7 +103,8 @@ def _works(rows_too: bool, every: bool) -> Iterator[tuple[str, Callable[[], None
         yield "every dtype and shape", partial(_each_row, work.every_dtype)
 
 
-def _steps(build: Callable[..., work.Step]) -> None:
+def two_steps(build: Callable[..., work.Step]) -> None:
+    """Take two steps of training: an optimizer makes something for the first one."""
     step = build()
     step().item()
     step().item()
@@ -146,9 +147,13 @@ def compile_all(rows_too: bool = True, every: bool = False) -> int:
         print(f"{name}: {len(texts)} texts", file=sys.stderr)
         found[name] = [*all_examined(texts.values())]
     print(table(found))
-    wrong = [
-        one for kernels in found.values() for one in kernels if one.refused or (one.name == "tiles" and one.spilled)
-    ]
-    for one in wrong:
-        print(f"\n{one.name} of the text {one.key[:10]}: {one.refused or f'{one.spilled} bytes are spilled'}")
-    return int(bool(wrong))
+    wrong = [what_is_wrong(one) for kernels in found.values() for one in kernels]
+    print(*("\n" + words for words in wrong if words), sep="")
+    return int(any(wrong))
+
+
+def what_is_wrong(one: Found) -> str:
+    """Why a kernel is not as it should be: it was refused, or is a product that spills; empty if it is."""
+    spilled = f"{one.spilled} bytes are spilled" if one.name == "tiles" and one.spilled else ""
+    found = one.refused or spilled
+    return f"{one.name} of the text {one.key[:10]}: {found}" if found else ""

@@ -4,21 +4,22 @@
 
 What a kernel reads and writes bounds it, so its measure is the share of a plain copy of as many bytes; of products and
 convolutions it is what they compute in a second. Launches return before they have ended: a sample is many calls, and
-one wait at the end. The clock is an argument, so that tests can bring their own.
+one wait at the end. The clock is the GPU's, which is read by events; tests bring their own.
 """
 
 import math
 import re
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import jt_edu as jt
 from jt_edu import nn
+from jt_edu.cuda.device import here
 from tests.bench.networks import NETWORKS
 from tests.bench.rows import in_short
 from tests.gpu import work
@@ -27,7 +28,8 @@ Clock = Callable[[], float]
 Shapes = tuple[tuple[int, ...], ...]
 SAMPLES, LEAST, CALLS = 5, 0.02, 1 << 12  # of a row; seconds of one; calls of one at most
 LAUNCHES = re.compile(r"^    \w+\[.+\]\(", re.MULTILINE)  # in a text for a GPU
-WARM, HOST = 8, 25  # calls until a step is a graph; samples of the time on the host
+WARM, HOST, FEW = 8, 25, 5  # calls until a step is a graph; samples of the time on the host, and of a long call
+GOALS = {"share": "{} of a copy", "ratio": "{}x PyTorch", "host": "{} µs a kernel on the host, or less"}
 
 
 class Case(NamedTuple):
@@ -41,12 +43,16 @@ class Case(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line of the table. `build` is given PyTorch, or None, and the sizes; one without tiny ones has no quick run."""
+    """A line of the table. `build` is given PyTorch, or None, and the sizes; one without tiny ones has no quick run.
+
+    Goals are named as in `GOALS`.
+    """
 
     name: str
     build: Callable[..., Case]
     size: tuple[Any, ...]
     tiny: tuple[Any, ...] | None
+    goals: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True)
@@ -63,38 +69,70 @@ class Speed:
     tflops: float | None = None
     host: float | None = None
     failed: str = ""
+    goals: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def ratio(self) -> float | None:
+        """How often jt_edu is done while PyTorch is once."""
+        return self.peer / self.ours if self.peer and self.ours else None
+
+    @property
+    def reached(self) -> dict[str, bool | None]:
+        """Of each goal, whether it was reached; None where that was not measured."""
+        found = {name: getattr(self, name) for name in self.goals}
+        return {
+            name: None if found[name] is None else found[name] <= goal if name == "host" else found[name] >= goal
+            for name, goal in self.goals.items()
+        }
 
 
-def table_of(rows: Iterable[Row], tiny: bool, left: Callable[[], float], clock: Clock) -> Iterator[Speed]:
+def table_of(rows: Iterable[Row], tiny: bool, left: Callable[[], float], clock: Clock | None = None) -> Iterator[Speed]:
     """Measure row by row while there is time left; a row that fails is told, and the others go on."""
     torch, copy = peer_library(), 0.0
     for row in rows:
         if tiny and row.tiny is None:
             continue
         if left() <= 0:
-            yield Speed(row.name, failed="no time was left for it")
+            yield Speed(row.name, failed="no time was left for it", goals=row.goals)
             continue
         try:
             found = measured(row, torch, row.tiny if tiny else row.size, copy, clock)
         except Exception as error:  # noqa: BLE001 - a table goes on
-            found = Speed(row.name, failed=in_short(error))
+            found = Speed(row.name, failed=in_short(error), goals=row.goals)
         if row.build is copied and found.ours:
             copy = _copy_bytes(*(row.tiny or () if tiny else row.size)) / found.ours * 1e3
         yield found
 
 
-def measured(row: Row, torch: Any, size: Any, copy: float, clock: Clock) -> Speed:
-    """One row; `copy` are the bytes that a copy moves in a second, if that is known."""
+def measured(row: Row, torch: Any, size: Any, copy: float, clock: Clock | None = None) -> Speed:
+    """One row; `copy` are the bytes that a copy moves in a second, if that is known. Without a clock, the GPU's."""
     case = row.build(torch, *size)
-    ours = seconds(case.ours, jt.cuda.synchronize, clock)
+    ours = seconds(case.ours, jt.cuda.synchronize, clock or gpu_clock())
     peer = None if case.peer is None else events(torch, case.peer)
     share = case.bytes / ours / copy if case.bytes and copy else None
     tflops = case.flops / ours / 1e12 if case.flops else None
-    host = host_seconds(case.ours, jt.cuda.synchronize, clock) / case.kernels * 1e6 if case.kernels else None
-    return Speed(row.name, ours * 1e3, peer and peer * 1e3, share, tflops, host)
+    host = None
+    if case.kernels:
+        samples = FEW if ours > LEAST else HOST
+        host = host_seconds(case.ours, jt.cuda.synchronize, clock or time.perf_counter, samples) / case.kernels * 1e6
+    return Speed(row.name, ours * 1e3, peer and peer * 1e3, share, tflops, host, goals=row.goals)
 
 
-def seconds(call: Callable[[], Any], wait: Callable[[], Any], clock: Clock = time.perf_counter) -> float:
+def gpu_clock() -> Clock:
+    """A clock of this thread's GPU: whoever reads it waits until all that was launched before has ended."""
+    gpu = here()
+    first, now = gpu.driver.event(timed=True), gpu.driver.event(timed=True)
+    gpu.driver.record(first, gpu.stream)
+
+    def clock() -> float:
+        gpu.driver.record(now, gpu.stream)
+        gpu.driver.wait(now)
+        return gpu.driver.elapsed(first, now)
+
+    return clock
+
+
+def seconds(call: Callable[[], Any], wait: Callable[[], Any], clock: Clock) -> float:
     """How long a call takes when many stand in line: the median of some samples."""
 
     def sample(count: int) -> float:
@@ -236,9 +274,10 @@ def _peer_step(torch: Any, name: str, *sizes: int) -> Callable[[], Any] | None:
 
 
 def _op(
-    name: str, ours: Any, theirs: Any, size: Shapes, tiny: Shapes, dtype: str = "float32", terms: Any = None
-) -> Row:
-    return Row(name, partial(computed, ours, theirs, dtype, terms), size, tiny)
+    name: str, ours: Any, theirs: Any, size: Shapes, tiny: Shapes, dtype: str = "float32", terms: Any = None,
+    **goals: float,
+) -> Row:  # fmt: skip
+    return Row(name, partial(computed, ours, theirs, dtype, terms), size, tiny, goals)
 
 
 def _convolution(images: int, inside: int, outside: int, kernel: int, stride: int, side: int) -> Row:
@@ -249,13 +288,15 @@ def _convolution(images: int, inside: int, outside: int, kernel: int, stride: in
         name + f" by {stride}" * (stride > 1),
         lambda x, w: nn.conv2d(x, w, None, stride, pad),
         lambda t, x, w: t.nn.functional.conv2d(x, w, None, stride, pad),
-        size, tiny, terms=lambda _, w: math.prod(w[1:]),
+        size, tiny, terms=lambda _, w: math.prod(w[1:]), ratio=0.6,
     )  # fmt: skip
 
 
 GB = 1 << 28  # float32
 WIDE, TALL = (1 << 15, 1 << 13), (1 << 14, 1 << 14)
 FLAT, ROWS = ((300,),), ((6, 70),)
+SMALL = (2, 128, 4, 64, 32)  # layers, width, heads, length, batch of a transformer
+MOVED, STEP = {"share": 0.95, "ratio": 1.3}, {"ratio": 0.8, "host": 1.5}
 RESNET50 = (  # channels, kernel, stride, side: the first, and those of the four stages
     (3, 64, 7, 2, 224), (64, 64, 1, 1, 56), (64, 64, 3, 1, 56), (64, 256, 1, 1, 56), (256, 64, 1, 1, 56),
     (256, 128, 1, 1, 56), (128, 128, 3, 2, 56), (128, 512, 1, 1, 28), (512, 128, 1, 1, 28), (128, 128, 3, 1, 28),
@@ -269,23 +310,26 @@ def _table() -> Sequence[Row]:
     product = (lambda a, b: a @ b, lambda t, a, b: a @ b, square, ((16, 17), (17, 16)))
     return (
         Row("copy", copied, (GB,), (300,)),
-        _op("a * b + c", lambda a, b, c: a * b + c, lambda t, a, b, c: t.addcmul(c, a, b), ((GB,),) * 3, FLAT * 3),
-        _op("silu", nn.silu, lambda t, x: t.nn.functional.silu(x), ((GB,),), FLAT),
-        _op("gelu", nn.gelu, lambda t, x: t.nn.functional.gelu(x), ((GB,),), FLAT),
-        _op("softmax", lambda x: nn.softmax(x, 1), lambda t, x: t.softmax(x, 1), (WIDE,), ROWS),
+        _op(
+            "a * b + c", lambda a, b, c: a * b + c, lambda t, a, b, c: t.addcmul(c, a, b), ((GB,),) * 3, FLAT * 3,
+            **MOVED,
+        ),
+        _op("silu", nn.silu, lambda t, x: t.nn.functional.silu(x), ((GB,),), FLAT, **MOVED),
+        _op("gelu", nn.gelu, lambda t, x: t.nn.functional.gelu(x), ((GB,),), FLAT, **MOVED),
+        _op("softmax", lambda x: nn.softmax(x, 1), lambda t, x: t.softmax(x, 1), (WIDE,), ROWS, **MOVED),
         _op(
             "layer norm", lambda x: nn.functional.layer_norm(x, x.shape[1:]),
-            lambda t, x: t.nn.functional.layer_norm(x, x.shape[1:]), (WIDE,), ROWS,
+            lambda t, x: t.nn.functional.layer_norm(x, x.shape[1:]), (WIDE,), ROWS, **MOVED,
         ),
-        _op("sum over all", lambda x: x.sum(), lambda t, x: x.sum(), (TALL,), ROWS),
-        _op("sum over the first axis", lambda x: x.sum(0), lambda t, x: x.sum(0), (TALL,), ROWS),
-        _op("sum over the last axis", lambda x: x.sum(1), lambda t, x: x.sum(1), (TALL,), ROWS),
-        _op("product of 4096", *product, terms=lambda a, b: a[1]),
-        _op("product of 4096, bfloat16", *product, dtype="bfloat16", terms=lambda a, b: a[1]),
+        _op("sum over all", lambda x: x.sum(), lambda t, x: x.sum(), (TALL,), ROWS, share=0.9),
+        _op("sum over the first axis", lambda x: x.sum(0), lambda t, x: x.sum(0), (TALL,), ROWS, share=0.9),
+        _op("sum over the last axis", lambda x: x.sum(1), lambda t, x: x.sum(1), (TALL,), ROWS, share=0.9),
+        _op("product of 4096", *product, terms=lambda a, b: a[1], ratio=0.8),
+        _op("product of 4096, bfloat16", *product, dtype="bfloat16", terms=lambda a, b: a[1], ratio=0.8),
         _op("product of 4096, float16", *product, dtype="float16", terms=lambda a, b: a[1]),
         _op("product of 4096, TF32", product_tf32, peer_tf32, square, product[3], terms=lambda a, b: a[1]),
-        Row("ResNet-18, a step of 16 images of 64 x 64", partial(stepped, "resnet18"), (16, 64), None),
-        Row("transformer, a step", partial(stepped, "transformer"), (2, 128, 4, 64, 16), (1, 8, 2, 4, 2)),
+        Row("ResNet-18, a step of 32 images of 224 x 224", partial(stepped, "resnet18"), (32, 224), None, STEP),
+        Row("transformer, a step of 32 rows", partial(stepped, "transformer"), SMALL, (1, 8, 2, 4, 2), STEP),
         *(_convolution(32, *layer) for layer in RESNET50),
     )  # fmt: skip
 

@@ -1,6 +1,5 @@
 """Texts are collected without being run; where numba-cuda is installed, one of each schedule becomes machine code."""
 
-import importlib.util
 import re
 from contextlib import contextmanager
 
@@ -15,7 +14,7 @@ from tests.gpu import cubins, work
 from tests.gpu.cubins import ARCHS, Found, examined
 from tests.gpu.texts import collected, launches
 
-has_compiler = pytest.mark.skipif(not importlib.util.find_spec("numba_cuda"), reason="numba-cuda is not installed")
+has_compiler = pytest.mark.usefixtures("numba_cuda")
 
 
 def room(*shape):
@@ -111,7 +110,7 @@ def test_the_table_counts_and_the_exit_code_tells_what_is_wrong(monkeypatch, cap
 
 def test_each_text_is_counted_where_it_is_printed_first(monkeypatch):
     monkeypatch.setattr(work, "STEPS", {"one": lambda: GRAPHS["each"], "two": lambda: GRAPHS["each"]})
-    monkeypatch.setattr(cubins, "_steps", lambda build: build()().sync())
+    monkeypatch.setattr(cubins, "two_steps", lambda build: build()().sync())
     monkeypatch.setattr(work, "on_tensor_cores", list)
 
     assert [len(found) for found in cubins.texts_of(rows_too=False, every=False).values()] == [2, 0, 0]
@@ -122,6 +121,15 @@ def test_without_a_compiler_it_says_what_to_install(monkeypatch, capsys):
 
     assert program.main(["--compile"]) == 2
     assert "pip install" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("found", "words"), [
+    (Found("abc", "rows", (Report(99, 8, 0, 0),)), ""),
+    (Found("abc", "tiles", (Report(99, 8, 0, 0),)), "tiles of the text abc: 8 bytes are spilled"),
+    (Found("abc", "each", (), "no lane"), "each of the text abc: no lane"),
+])  # fmt: skip
+def test_a_kernel_is_wrong_where_it_is_refused_or_a_product_that_spills(found, words):
+    assert cubins.what_is_wrong(found) == words
 
 
 # -------------------------------------------------------------------------------------------- with numba-cuda, no GPU

@@ -4,15 +4,19 @@ import itertools
 import json
 import math
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 import jt_edu as jt
+from jt_edu.cuda import compiler
+from jt_edu.cuda.gpu_function import fingerprint
 from tests.bench import net_ours
 from tests.floors.cuda.fake_driver import FakeLibrary
+from tests.floors.cuda.kernels import CASES
 from tests.gpu import __main__ as program
-from tests.gpu import checks, host, report, speed, work
+from tests.gpu import checks, host, prepare, report, speed, work
 from tests.gpu.speed import Case, Row
 
 
@@ -33,23 +37,71 @@ def test_without_a_gpu_it_says_so_in_a_sentence_and_what_it_can_do(capsys, card)
 
 
 def test_a_quick_run_checks_and_measures_and_writes_two_files(gpu, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(report, "FEW", 100)
-    monkeypatch.setitem(work.STEPS, "lenet", lambda *_: net_ours.trainer("mlp", 4, 3, 2, 2))
-    monkeypatch.setattr(speed, "TABLE", speed.TABLE[:4])
+    monkeypatch.setattr(checks, "FEW", 100)
+    monkeypatch.setitem(
+        work.STEPS, "lenet", lambda *_, compiled: net_ours.trainer("mlp", 4, 3, 2, 2, compiled=compiled)
+    )
+    monkeypatch.setattr(speed, "TABLE", speed.TABLE[:2])
 
-    assert report.run(tmp_path / "new", 100.0, quick=True, clock=ticking(2.0)) == 0
+    assert report.run(tmp_path / "new", 100.0, quick=True) == 0
 
     found = json.loads((tmp_path / "new" / "gpu.json").read_text())
     assert found["gpu"] == "Fake 0"
     assert found["parity"]["wrong"] == {}
     assert found["parity"]["right"] > 10
+    assert (found["kernels"]["right"], found["kernels"]["wrong"]) == (len(CASES), {})
     assert found["training"]["lenet"]["right"]
-    rows = {one["name"]: one for one in found["speed"]}
-    assert [*rows] == ["copy", "a * b + c", "silu", "gelu"]
-    assert rows["copy"]["ours"] > 0
-    assert rows["a * b + c"]["share"] > 0
-    assert rows["gelu"]["failed"] == "no time was left for it"
-    assert (tmp_path / "new" / "gpu.md").read_text() in capsys.readouterr().out
+    assert {len(losses) for losses in found["training"]["lenet"]["losses"].values()} == {checks.STEPS}
+    assert "cuGraphLaunch" in gpu.calls
+    copy, sums = found["speed"]
+    assert copy["ours"] == pytest.approx(1e3 * FakeLibrary.takes)  # by the clock of the GPU
+    assert (sums["name"], sums["share"]) == ("a * b + c", pytest.approx(2))  # by this clock both take as long
+    assert sums["reached"] == {"share": True, "ratio": None}
+    page = (tmp_path / "new" / "gpu.md").read_text()
+    assert "0.95 of a copy: **reached**; 1.3x PyTorch: no PyTorch here" in page
+    assert page in capsys.readouterr().out
+
+
+def test_goals_are_reached_or_missed_and_what_was_not_measured_is_neither():
+    found = speed.Speed("a step", 2.0, 1.0, host=1.25, goals={"ratio": 0.8, "host": 1.5, "share": 0.9})
+
+    assert found.reached == {"ratio": False, "host": True, "share": None}
+    line = report._line(found)
+    assert "0.8x PyTorch: missed; 1.5 µs a kernel on the host, or less: **reached**" in line
+    assert "0.9 of a copy: not measured" in line
+
+
+def test_every_row_of_the_issue_s_table_has_its_goals():
+    goals = {row.name: dict(row.goals) for row in speed.TABLE}
+
+    assert all(goals[name] == {"share": 0.95, "ratio": 1.3} for name in ("a * b + c", "silu", "gelu", "layer norm"))
+    assert {name: found for name, found in goals.items() if "sum" in name} == {
+        f"sum over {axis}": {"share": 0.9} for axis in ("all", "the first axis", "the last axis")
+    }
+    assert goals["product of 4096"] == goals["product of 4096, bfloat16"] == {"ratio": 0.8}
+    assert all(found == {"ratio": 0.6} for name, found in goals.items() if "convolution" in name)
+    assert all(found == {"ratio": 0.8, "host": 1.5} for name, found in goals.items() if " step" in name)
+
+
+def test_a_kernel_with_other_numbers_on_the_gpu_is_wrong(gpu, monkeypatch):
+    first, *others = CASES
+    monkeypatch.setattr(checks, "CASES", [replace(first, result=first.result + 1), *others[:2]])
+    found = checks.kernels(lambda: 1.0, 0)
+
+    assert (found.right, [*found.wrong], found.missing) == (2, [first.name], 0)
+
+
+def test_what_no_time_is_left_for_is_told():
+    nets = report._trained(lambda: 0.0, quick=False)
+    assert [(name, net["right"], net["failed"]) for name, net in nets.items()] == [
+        (name, None, "no time was left for it") for name in checks.SIZES
+    ]
+    left = iter([1.0, 0.0])
+    row = Row("quick", lambda torch: Case(lambda: None), (), (), {"share": 0.9})
+    found = [*speed.table_of([row, row], True, lambda: next(left), ticking())]
+
+    assert [one.failed for one in found] == ["", "no time was left for it"]
+    assert "0.9 of a copy: not measured" in report._line(found[1])
 
 
 @pytest.mark.parametrize("row", [row for row in speed.TABLE if row.tiny is not None], ids=lambda row: row.name)
@@ -78,7 +130,7 @@ def test_the_time_of_the_host_is_that_of_a_call_without_the_wait_for_it():
 
 
 def test_a_step_counts_its_launches_and_the_page_tells_the_time_of_the_host_for_each(gpu):
-    row = next(row for row in speed.TABLE if row.name == "transformer, a step")
+    row = next(row for row in speed.TABLE if row.name == "transformer, a step of 32 rows")
     with jt.flag_scope(backend="cuda"):
         case = row.build(None, *row.tiny)
         gpu.launches.clear()
@@ -89,7 +141,7 @@ def test_a_step_counts_its_launches_and_the_page_tells_the_time_of_the_host_for_
         found = speed.measured(counted, None, (), 0.0, ticking(8e-6))
 
     assert found.host == pytest.approx(2)
-    assert "| 2.00 |" in report.page("Fake", checks.Agreement(), {}, [found])
+    assert "| 2.00 |" in report.page("Fake", checks.Agreement(), checks.Agreement(), {}, [found])
 
 
 def test_without_a_gpu_the_time_of_the_host_is_measured_beside_a_driver_that_does_nothing(capsys, monkeypatch):
@@ -191,6 +243,40 @@ def test_rows_that_the_interpreter_would_compute_are_not_right(gpu, monkeypatch)
     assert checks.parity(checks.in_turn(600), lambda: 1.0, 0).right == 0
 
 
+def test_all_that_a_run_launches_is_compiled_ahead_for_its_gpu(gpu, monkeypatch):
+    """The kernels and the kinds of their arguments are those that the run asks for; none is run."""
+    asked, fake = {}, compiler.compiled
+    monkeypatch.setattr(FakeLibrary, "_launch", lambda self, *given: self.launches.append(given))
+
+    def noted(kernel, kinds, cc):
+        asked[repr((fingerprint(kernel, {}), kinds, cc))] = kernel.function.__name__
+        return fake(kernel, kinds, cc)
+
+    monkeypatch.setattr(compiler, "compiled", noted)
+    monkeypatch.setattr(checks, "SIZES", {"lenet": (2, 12)})
+    monkeypatch.setattr(speed, "TABLE", [row for row in speed.TABLE if row.name in ("softmax", "sum over all")])
+    rows = checks.in_turn(300)
+    for function, *given in prepare._jobs((9, 0), prepare.needed((9, 0), quick=True, rows=rows)):
+        assert function(*given) == ""
+    ahead = {*asked}
+    asked.clear()
+    checks.parity(rows, lambda: 1.0, 0)
+    checks.products(checks.SMALL)
+    checks.losses("lenet", "cuda", 2, 12, compiled=True)
+    with jt.flag_scope(backend="cuda"):
+        assert [one.failed for one in speed.table_of(speed.TABLE, True, lambda: 1.0)] == ["", ""]
+
+    assert len(asked) > 30
+    assert [name for key, name in asked.items() if key not in ahead] == []
+
+
+def test_without_a_compiler_a_folder_can_be_prepared_nowhere(monkeypatch, capsys):
+    monkeypatch.setattr(program, "find_spec", lambda _: None)
+
+    assert program.main(["--prepare", "there"]) == 2
+    assert "pip install" in capsys.readouterr().out
+
+
 def ends(numbers):
     """What stands for rows, the first of which end their process."""
     if 0 in numbers:
@@ -214,11 +300,12 @@ def test_all_rows_have_their_turn_once():
 
 def test_a_row_with_other_numbers_on_the_gpu_is_wrong_and_so_is_the_exit_code(gpu, monkeypatch, tmp_path):
     monkeypatch.setattr(checks, "_expected", lambda row, dtype, shapes, seed: [jt.array([1e6]).numpy()])
-    monkeypatch.setattr(report, "FEW", 500)
+    monkeypatch.setattr(checks, "FEW", 500)
+    monkeypatch.setattr(checks, "CASES", [])
     monkeypatch.setattr(checks, "SIZES", {})
     monkeypatch.setattr(speed, "TABLE", ())
 
-    assert report.run(tmp_path, 60.0, quick=True, clock=lambda: 0.0) == 1
+    assert report.run(tmp_path, 60.0, quick=True) == 1
     assert len(json.loads((tmp_path / "gpu.json").read_text())["parity"]["wrong"]) > 2
 
 

@@ -1,6 +1,7 @@
 """Texts: which kernels of a GPU does some work of jt_edu print, and what are they launched with?
 
     with collected() as texts: ...          nothing is computed: arrays hold zeros, however large they are
+    with collected((9, 0)) as texts: ...    only those for a GPU of this compute capability
     launches(source)                        the kernels of one text, each with the kinds of its arguments
 
 A text serves every shape, but its schedule depends on the sizes, so work is done in the sizes that are meant.
@@ -8,6 +9,7 @@ A text serves every shape, but its schedule depends on the sizes, so work is don
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 
@@ -26,16 +28,22 @@ from jt_edu.cuda.tensor_core import multiplied_by
 from jt_edu.fusion.fuse import Fused
 from jt_edu.fusion.loop_fusion import Kernel
 
+COLLECTOR = "collector"  # a backend
+
 
 class Collector(CudaSim):
-    """A backend that keeps the text of each kernel, and runs none; also that for the oldest GPU, if it is another."""
+    """A backend that keeps the text of each kernel, and runs none.
 
-    name = "collector"
+    Args:
+        cc: the GPU for which kernels are printed; with None, that with all words, and also the oldest.
+    """
 
-    def __init__(self) -> None:
+    name = COLLECTOR
+
+    def __init__(self, cc: tuple[int, int] | None = None) -> None:
         super().__init__()
         self.texts: dict[str, Source] = {}
-        self.codegen = (), self._printed
+        self.codegen = (), partial(cuda_loops, able=multiplied_by(cc)) if cc else self._printed
 
     def _printed(self, kernel: Kernel, fused: Fused) -> tuple[Nest, Text]:
         old = cuda_loops(kernel, fused, multiplied_by(FIRST))[1].source
@@ -52,9 +60,9 @@ class Collector(CudaSim):
 
 
 @contextmanager
-def collected() -> Iterator[dict[str, Source]]:
+def collected(cc: tuple[int, int] | None = None) -> Iterator[dict[str, Source]]:
     """The texts of all that is computed inside, by key."""
-    collector = Collector()
+    collector = Collector(cc)
     backends.register(collector)
     with jt.flag_scope(backend=collector.name), np.errstate(all="ignore"):
         yield collector.texts

@@ -23,13 +23,29 @@ LIKED = ("float32", "int64", "complex64", "bool")
 
 
 def resnet18(batch: int = 16, side: int = 64, compiled: bool = False) -> Step:
-    """A step of training on images that are drawn: forward, cross entropy, backward, SGD."""
+    """A step of training, with images that are drawn."""
     jt.set_global_seed(0)
-    net, rng = models.resnet18(), np.random.default_rng(0)
+    return _on_images(models.resnet18(), (batch, 3, side, side), 1000, compiled)
+
+
+def lenet(batch: int = 64, side: int = 28, compiled: bool = False) -> Step:
+    """The same for LeNet-5: two convolutions with pools, three linear layers."""
+    jt.set_global_seed(0)
+    net = nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(16 * ((side // 2 - 4) // 2) ** 2, 120), nn.ReLU(),
+        nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
+    )  # fmt: skip
+    return _on_images(net, (batch, 1, side, side), 10, compiled)
+
+
+def _on_images(net: Any, shape: tuple[int, ...], classes: int, compiled: bool) -> Step:
+    """Forward, cross entropy, backward, SGD."""
+    rng = np.random.default_rng(0)
     net.train()
     sgd = optim.SGD(net.parameters(), lr=0.001, momentum=0.9)  # larger steps enlarge last digits
-    images = jt.array(rng.standard_normal((batch, 3, side, side), np.float32))
-    labels = jt.array(rng.integers(0, 1000, batch))
+    images = jt.array(rng.standard_normal(shape, np.float32))
+    labels = jt.array(rng.integers(0, classes, shape[0]))
 
     def step(x: Any, y: Any) -> Any:
         loss = nn.cross_entropy_loss(net(x), y)
@@ -38,11 +54,6 @@ def resnet18(batch: int = 16, side: int = 64, compiled: bool = False) -> Step:
 
     step = jt.compile(step) if compiled else step
     return lambda: step(images, labels)
-
-
-def lenet(batch: int = 64, side: int = 8, compiled: bool = False) -> Step:
-    """The small network of two convolutions."""
-    return net_ours.trainer("cnn", side, batch, compiled=compiled)
 
 
 def transformer(*sizes: int, compiled: bool = False) -> Step:

@@ -21,9 +21,10 @@ int cuCtxSetCurrent(void *context) { entered = context == CONTEXT; return !enter
 int cuStreamCreate(void **stream, unsigned flags) { *stream = STREAM; return flags != 1; }
 int cuStreamQuery(void *stream) { static int looks; return stream != STREAM ? 1 : ++looks % 3 ? 600 : 0; }
 int cuMemHostAlloc(void **made, size_t size, unsigned flags) { *made = malloc(size); return flags != 1; }
-int cuEventCreate(void **event, unsigned flags) { *event = EVENT; return flags != 2; }
+int cuEventCreate(void **event, unsigned flags) { *event = EVENT; return flags != 2 && flags != 0; }
 int cuEventRecord(void *event, void *stream) { return event != EVENT || stream != STREAM; }
 int cuEventQuery(void *event) { static int looks; return event != EVENT ? 1 : ++looks % 3 ? 600 : 0; }
+int cuEventElapsedTime(float *ms, void *from, void *to) { *ms = 1500; return from != EVENT || to != EVENT; }
 int cuMemAllocAsync(Pointer *made, size_t size, void *stream) {
     *made = (Pointer)malloc(size);
     return stream != STREAM || size >> 40 ? 2 : 0;

@@ -38,6 +38,8 @@ class FakeLibrary:
         fails: for the name of a function the number that it answers with.
     """
 
+    takes = 0.01  # seconds of each launch and of each copy on the GPU
+
     def __init__(self, names: tuple[str, ...] = ("Fake 0",), room: int = 10**9, **fails: int) -> None:
         self.names, self.room, self.fails = names, room, fails
         self.version = 13_000
@@ -55,7 +57,7 @@ class FakeLibrary:
         self.marks: dict[int, tuple[int, object]] = {}  # event -> the stream, and its place in that line
         self.passed: set[object] = set()
         self.now = 0.0  # seconds: the clock of all GPUs, which goes on whenever a kernel has run
-        self.seconds: Callable[[str, int], float] = lambda kernel, blocks: 0.0
+        self.seconds: Callable[[str, int], float] = lambda kernel, blocks: self.takes
         self.computes = True  # False: kernels take their time, and do nothing
         self.times: dict[int, float] = {}  # event that looks at it -> when it was passed
         self.turn = threading.RLock()
@@ -190,7 +192,12 @@ class FakeLibrary:
     def _copy(self, target: Any, source: Any, size: Any, stream: Any, *there: Any) -> int:
         if any(self.at(pointer.value, size.value) is None for pointer in there):
             return 1
-        return self._later(stream, lambda: ctypes.memmove(target, source, size.value) and None)
+
+        def run() -> None:
+            self.now += self.takes * (len(there) == 2)
+            ctypes.memmove(target, source, size.value)
+
+        return self._later(stream, run)
 
     def cuMemHostAlloc(self, pointer: Any, size: ctypes.c_size_t, flags: ctypes.c_uint) -> int:
         values = np.full(size.value, 0x55, np.uint8)

@@ -1,6 +1,5 @@
 """Kernels become machine code of a GPU, where numba-cuda is installed; no GPU is needed for that."""
 
-import importlib.util
 import inspect
 import math
 import re
@@ -20,7 +19,7 @@ from tests.floors.cuda.kernels import CASES, made
 
 CCS = (7, 5), (8, 0), (9, 0), (12, 0)
 F32, PTX = np.ones(4, np.float32), {"u64": "q", "u32": "i", "u16": "h", "u8": "b", "f32": "f", "f64": "d"}
-has_compiler = pytest.mark.skipif(not importlib.util.find_spec("numba_cuda"), reason="numba-cuda is not installed")
+has_compiler = pytest.mark.usefixtures("numba_cuda")
 
 
 @pytest.fixture(autouse=True)

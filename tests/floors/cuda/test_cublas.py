@@ -177,14 +177,14 @@ def test_packages_are_looked_into_first_and_the_newest_first(monkeypatch, tmp_pa
 
 def test_gradients_of_layers_whose_kernels_are_cut_have_the_same_numbers_run_after_run(library):
     """A kernel that a CPU fuses has products and sums of columns: calls and launches stand there in their order."""
-    x = jt.array(numbers(64, 32))
+    x = jt.array(numbers(33, 16))
     with jt.flag_scope(backend="numba"):
-        net = jt.nn.Sequential(jt.nn.Linear(32, 32), jt.nn.LayerNorm(32), jt.nn.GELU(), jt.nn.Linear(32, 32))
+        net = jt.nn.Sequential(jt.nn.Linear(16, 16), jt.nn.LayerNorm(16), jt.nn.GELU(), jt.nn.Linear(16, 16))
         expected = [g.numpy() for g in jt.grad((net(x) ** 2).sum(), net.parameters())]
 
     with jt.flag_scope(cublas=True):
         step = jt.compile(lambda x: jt.grad((net(x) ** 2).sum(), net.parameters()))
-        found = [[g.numpy() for g in step(x)] for _ in range(5)]
+        found = [[g.numpy() for g in step(x)] for _ in range(4)]
         with jt.trace() as trace:
             jt.sync(jt.grad((net(x) ** 2).sum(), net.parameters()))
 

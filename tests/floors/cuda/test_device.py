@@ -127,6 +127,14 @@ def test_a_gpu_without_a_compiler_is_none_for_kernels_and_the_way_to_one_is_told
         cuda.set_device(0)
 
 
+def test_a_folder_of_kernels_that_were_compiled_elsewhere_stands_in_for_a_compiler(monkeypatch):
+    monkeypatch.setattr(device, "find_spec", lambda _: None)
+    assert not device._has_compiler.__wrapped__()
+    monkeypatch.setenv("JT_EDU_CUBINS", "there")
+
+    assert device._has_compiler.__wrapped__()
+
+
 def test_here_there_is_a_driver_or_none_and_nothing_breaks():
     library = driver.libcuda()
     cards = device.Cards(library)

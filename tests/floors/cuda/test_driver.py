@@ -52,6 +52,15 @@ def test_a_driver_of_c_gets_handles_sizes_and_arguments_as_they_are(of_c):
         cuda.device_array(2**41, "uint8")
 
 
+def test_a_driver_of_c_gets_events_and_reads_its_clock(of_c):
+    driver, stream = device.here().driver, device.here().stream
+    mark = driver.event(timed=True)
+    driver.record(mark, stream)
+    driver.wait(mark)
+
+    assert driver.elapsed(mark, mark) == 1.5
+
+
 SIZES = (2**31 - 1, 65535, 3, 4, 5, 6)
 
 

@@ -82,11 +82,7 @@ def _seen(arguments: Sequence[Any], names: Sequence[str]) -> list[Any]:
             )
         memory.history, memory.first = first.history, (start - begin) // size
         end = max(end, start + memory.values.nbytes)
-    return [_array(m, value.shape) if isinstance(m, Memory) else m for m, value in zip(seen, arguments, strict=True)]
-
-
-def _array(memory: Memory, shape: tuple[int, ...]) -> Array:
-    return Array(memory, np.arange(memory.values.size).reshape(shape))
+    return [Array(m, value.shape) if isinstance(m, Memory) else m for m, value in zip(seen, arguments, strict=True)]
 
 
 def _memory(value: Any, name: str) -> Any:

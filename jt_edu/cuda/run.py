@@ -176,15 +176,8 @@ class Run:
         for a in block.arrays.values():
             same = sum(a.memory.name == other.memory.name for other in arrays.values())
             arrays[a.memory.name + "'" * same] = a  # another one, such as that of a device function
-        writers = {name: np.full(a.size, -1) for name, a in arrays.items()}
-        readers: dict[str, dict[int, list[int]]] = {name: {} for name in arrays}
-        for name, a in arrays.items():
-            for address, history in a.memory.history.items():
-                if history.last is not None:
-                    writers[name][address] = history.last.thread.number
-                read = history.readers(block.epoch)
-                if read:
-                    readers[name][address] = read
+        writers = {name: a.memory.history.writers(a.size) for name, a in arrays.items()}
+        readers = {name: a.memory.history.readers(block.epoch) for name, a in arrays.items()}
         lines = {t.number: waits[t].line if t in waits else 0 for t in threads}
         shared = {name: a.memory.values.reshape(a.shape).copy() for name, a in arrays.items()}
         self.snapshots.append(Snapshot(block.number, block.epoch, lines, shared, writers, readers, what))

@@ -17,7 +17,8 @@ import numpy as np
 
 from jt_edu.base.errors import KernelError
 from jt_edu.cuda.kernel_names import BARRIERS, TENSOR, WARP
-from jt_edu.cuda.memory import NUMBERS, Array, History, Memory, fresh
+from jt_edu.cuda.history import Atomics
+from jt_edu.cuda.memory import NUMBERS, Array, Memory, fresh
 from jt_edu.cuda.tensor_core import fragments, tf32
 from jt_edu.cuda.translator import Place, place_of
 
@@ -90,6 +91,7 @@ class Thread:
         self.run, self.block, self.warp, self.number = run, block, warp, number
         self.threadIdx, self.blockIdx, self.blockDim, self.gridDim = at, block.index, run.block, run.grid
         self.laneid = number % WARPSIZE
+        self.bit = 1 << self.laneid
         self.shared, self.local, self.atomic = Shared(self), Local(self), Atomic()
         self.time, self.known = 0, (0,) * WARPSIZE  # its own; up to when it knows what the lanes of its warp did
         self.fence: tuple[int, ...] = ()  # what it knew at its last fence,
@@ -127,16 +129,16 @@ class Thread:
         own = self.laneid
         self.known = self.fence = (*self.known[:own], self.time, *self.known[own + 1 :])
 
-    def passes_on(self, history: History) -> None:
+    def passes_on(self, atomics: Atomics) -> None:
         """An atomic operation: what others have told there is ordered before what this thread does from now on."""
-        here = {t: until for t, until in (history.threads or {}).items() if t.block is self.block}
+        here = {t: until for t, until in atomics.threads.items() if t.block is self.block}
         self.heard |= {t: max(until, self.heard.get(t, 0)) for t, until in here.items()}
-        self.seen |= history.blocks - {self.block.number}
+        self.seen |= atomics.blocks - {self.block.number}
         if not self.fence:
             return
-        history.threads = here | self.heard | {self: self.fence[self.laneid]}
+        atomics.threads = here | self.heard | {self: self.fence[self.laneid]}
         if self.wide:
-            history.blocks |= {self.block.number, *self.block.seen, *self.seen}
+            atomics.blocks |= {self.block.number, *self.block.seen, *self.seen}
             self.block.released = max(self.block.released, self.block.epoch)
             self.warp.released = list(map(max, self.warp.released, self.fence))
 

@@ -53,16 +53,17 @@ class Program:
 
 def place_of(frame: FrameType | None) -> Place:
     """Where the kernel stands from which a frame was reached."""
-    while frame is not None and not is_translated(frame):
+    while frame is not None:
+        places = frame.f_globals.get(PLACES)
+        if places is not None:
+            found: Place = places[max(0, frame.f_lasti) // 2]
+            return found
         frame = frame.f_back
-    if frame is None:
-        raise KernelError(
-            "an array of a kernel is there while it runs",
-            "a use of one afterwards",
-            "the array that was given to the launch",
-        )
-    place: Place = frame.f_globals[PLACES][max(0, frame.f_lasti) // 2]
-    return place
+    raise KernelError(
+        "an array of a kernel is there while it runs",
+        "a use of one afterwards",
+        "the array that was given to the launch",
+    )
 
 
 def is_translated(frame: FrameType) -> bool:

@@ -20,12 +20,14 @@ import numpy as np
 from jt_edu.cuda.translator import Place
 
 if TYPE_CHECKING:
+    from jt_edu.cuda.memory import Memory
     from jt_edu.cuda.thread import Thread
 
-# The first lane of a warp that did it, in which line, how far block and lane were then; and a bit for each lane.
-Access: TypeAlias = "tuple[Thread, Place, int, int, int]"
+# Who did it, in which line, how far block and thread were then, a bit for each lane of the warp that did the same (the
+# one that is named is the first of them); and what was done: in which memory, at which address, "read" and so on.
+Access: TypeAlias = "tuple[Thread, Place, int, int, int, Memory, int, str]"
 Kept = dict[Any, Access]  # of one kind, by who did it when and where
-Unordered: TypeAlias = "tuple[str, Thread, Place]"  # "written" or "read" before, by whom, in which line
+Unordered: TypeAlias = "tuple[str, Thread, Place]"  # "wrote" or "read" before, by whom, in which line
 
 
 @dataclass(slots=True)
@@ -45,50 +47,50 @@ class History:
 
     def __init__(self) -> None:
         self.writes: dict[int, Access] = {}  # by address: the last one
-        self.reads: dict[int, Kept] = {}  # since then
+        self.reads: dict[int, Access | Kept] = {}  # since then; of most numbers one
         self.atomics: dict[int, Atomics] = {}
 
-    def read(self, address: int, thread: Thread, place: Place) -> Unordered | None:
+    def read(self, address: int, now: Access) -> Unordered | None:
         """Write a read down; what it is not ordered with."""
-        epoch, time, bit = thread.block.epoch, thread.time, thread.bit
         against, write = None, self.writes.get(address)
-        if write is not None and (write[2] == epoch or write[0].block is not thread.block):
-            against = _first_unordered((write,), thread, "written")
+        if write is not None and (write[2] == now[2] or write[0].block is not now[0].block):
+            against = _first_unordered((write,), now[0], "wrote")
         if self.atomics and address in self.atomics:
-            against = against or _first_unordered(self.atomics[address].kept.values(), thread, "written")
-        kept = self.reads.get(address)
-        if kept is None:
-            self.reads[address] = {(thread.warp, place, epoch, time): (thread, place, epoch, time, bit)}
+            against = against or _first_unordered(self.atomics[address].kept.values(), now[0], "wrote")
+        before = self.reads.get(address)
+        if before is None:
+            self.reads[address] = now
         else:
-            _keep(kept, (thread, place, epoch, time, bit))
+            if type(before) is tuple:
+                before = self.reads[address] = {_key(before): before}
+            _keep(before, now)
         return against
 
-    def write(self, address: int, thread: Thread, place: Place) -> Unordered | None:
+    def write(self, address: int, now: Access) -> Unordered | None:
         """Write a plain write down; what it is not ordered with."""
-        epoch = thread.block.epoch
         against, write = None, self.writes.get(address)
-        if write is not None and (write[2] == epoch or write[0].block is not thread.block):
-            against = _first_unordered((write,), thread, "written")
+        if write is not None and (write[2] == now[2] or write[0].block is not now[0].block):
+            against = _first_unordered((write,), now[0], "wrote")
         if self.atomics and address in self.atomics:
             atomics = self.atomics[address]
-            against = against or _first_unordered(atomics.kept.values(), thread, "written")
+            against = against or _first_unordered(atomics.kept.values(), now[0], "wrote")
             atomics.kept.clear()
             atomics.last = None
-        kept = self.reads.pop(address, None)
-        if kept is not None:
-            against = against or _first_unordered(kept.values(), thread, "read")
-        self.writes[address] = (thread, place, epoch, thread.time, thread.bit)
+        read = self.reads.pop(address, None)
+        if read is not None:
+            against = against or _first_unordered(_each(read), now[0], "read")
+        self.writes[address] = now
         return against
 
-    def change(self, address: int, thread: Thread, place: Place) -> Unordered | None:
+    def change(self, address: int, now: Access) -> Unordered | None:
         """Write an atomic operation down; what it is not ordered with. What others have told here, it knows."""
         before = (self.writes[address],) if address in self.writes else ()
-        against = _first_unordered(before, thread, "written")
-        against = against or _first_unordered(self.reads.get(address, {}).values(), thread, "read")
+        against = _first_unordered(before, now[0], "wrote")
+        against = against or _first_unordered(_each(self.reads.get(address, {})), now[0], "read")
         atomics = self.atomics.setdefault(address, Atomics())
-        atomics.last = thread
-        _keep(atomics.kept, (thread, place, thread.block.epoch, thread.time, thread.bit))
-        thread.passes_on(atomics)
+        atomics.last = now[0]
+        _keep(atomics.kept, now)
+        now[0].passes_on(atomics)
         return against
 
     def writers(self, size: int) -> np.ndarray[Any, Any]:
@@ -100,28 +102,36 @@ class History:
                 found[address] = atomics.last.number
         return found
 
-    def readers(self, epoch: int) -> dict[int, list[int]]:
-        """By address the numbers of the threads that have read it since a barrier."""
-        found: dict[int, set[int]] = {}
-        for address, kept in self.reads.items():
-            for thread, _, when, _, lanes in kept.values():
-                if when == epoch:
-                    first = thread.number - thread.laneid
-                    found.setdefault(address, set()).update(first + lane for lane in _bits(lanes))
-        return {address: sorted(who) for address, who in found.items()}
+    def readers(self, epoch: int) -> list[tuple[int, int, int]]:
+        """Who has read since a barrier: an address, the number of the first lane of a warp, and a bit for each lane."""
+        return [
+            (address, thread.number - thread.laneid, lanes)
+            for address, before in self.reads.items()
+            for thread, _, when, _, lanes, *_ in _each(before)
+            if when == epoch
+        ]
 
 
-def _bits(lanes: int) -> Iterator[int]:
+def bits(lanes: int) -> Iterator[int]:
+    """The lanes whose bits are set."""
     return (lane for lane in range(lanes.bit_length()) if lanes >> lane & 1)
+
+
+def _each(before: Access | Kept) -> Iterable[Access]:
+    return (before,) if type(before) is tuple else before.values()
+
+
+def _key(access: Access) -> Any:
+    thread, place, epoch, time, *_ = access
+    return thread.warp, place, epoch, time
 
 
 def _keep(kept: Kept, now: Access) -> None:
     """Add an access to its like. What is ordered before it may go: who is ordered after it is after those, too."""
-    thread, place, epoch, time, lane = now
-    key = thread.warp, place, epoch, time
+    thread, key = now[0], _key(now)
     old = kept.get(key)
     if old is not None:
-        kept[key] = (*old[:4], old[4] | lane)
+        kept[key] = (*old[:4], old[4] | now[4], *old[5:])
         return
     if len(kept) > 2 and not len(kept) & (len(kept) - 1):  # at 4, 8, 16, ...: to look is work
         far = [k for k, (other, *_) in kept.items() if other.block is not thread.block]
@@ -140,12 +150,12 @@ def _first_unordered(kept: Iterable[Access], now: Thread, way: str) -> Unordered
 
 def _unordered(before: Access, now: Thread) -> Thread | None:
     """Who did it, where nothing says that it comes before what a thread does now."""
-    first, _, epoch, time, lanes = before
+    first, _, epoch, time, lanes, *_ = before
     if first.block is not now.block:
         return None if _published(before, now) else first
     if epoch != now.block.epoch or (first is now and lanes == now.bit):
         return None
-    for lane in _bits(lanes):
+    for lane in bits(lanes):
         other = first.warp.threads[lane]
         synced = other.warp is now.warp and now.known[lane] > time
         if other is not now and not synced and now.heard.get(other, 0) <= time:
@@ -155,8 +165,8 @@ def _unordered(before: Access, now: Thread) -> Thread | None:
 
 def _published(before: Access, now: Thread) -> bool:
     """Whether another block has passed it on, by a fence and an atomic, and this thread knows of it."""
-    thread, _, epoch, time, lanes = before
+    thread, _, epoch, time, lanes, *_ = before
     block, warp = thread.block, thread.warp
     if block.number not in now.block.seen and block.number not in now.seen:
         return False
-    return epoch < block.released or all(warp.released[lane] > time for lane in _bits(lanes))
+    return epoch < block.released or all(warp.released[lane] > time for lane in bits(lanes))

@@ -55,8 +55,7 @@ class Memory:
 
     def get(self, address: int) -> Any:
         """A number as a kernel reads it."""
-        found = self.values[address]
-        return found if self.as_read is None else self.as_read(found)
+        return self.values[address] if self.as_read is None else self.as_read(self.values.item(address))
 
     def put(self, address: int, value: Any, where: Place) -> None:
         """Write a number; of one that is too large for a dtype of integers the low bits remain."""
@@ -116,23 +115,21 @@ class Array:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index: Any) -> Any:
-        frame = sys._getframe(1)
-        try:  # place_of(frame), without its call
-            place = frame.f_globals[PLACES][frame.f_lasti // 2]
-        except KeyError:
-            place = place_of(frame)
-        if type(index) is int and 0 <= index < self._end:
-            address: Any = index
-        else:
-            address = self.at(index, place)
-            if address is None:
-                return self.dtype.type(0)
-            if type(address) is Array:
-                return address
-        self.touch(address, place, "read")
-        memory = self.memory
-        found = memory.values[address]
-        return found if memory.as_read is None else memory.as_read(found)
+        place = place_of(sys._getframe(1))
+        address = index if type(index) is int and 0 <= index < self._end else self.at(index, place)
+        if address is None:
+            return self.dtype.type(0)
+        if type(address) is Array:
+            return address
+        memory, run = self.memory, current.run
+        if not memory.written[address]:
+            self._unwritten(address, place)
+        if memory.space != "local":
+            now = run.noted(place, memory, address, "read")
+            against = memory.history.read(address + memory.first, now)
+            if against is not None:
+                self._race(address, place, "reads", against)
+        return memory.values[address] if memory.as_read is None else memory.as_read(memory.values.item(address))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         place = place_of(sys._getframe(1))
@@ -141,9 +138,16 @@ class Array:
             raise KernelError(
                 f"a thread writes one number of {self.memory.name} at a time", f"{index} in line {place.line}", "a loop"
             )
-        if address is not None:
-            self.touch(address, place, "write")
-            self.memory.put(address, value, place)
+        if address is None:
+            return
+        memory, run = self.memory, current.run
+        memory.written[address] = True
+        if memory.space != "local":
+            now = run.noted(place, memory, address, "write")
+            against = memory.history.write(address + memory.first, now)
+            if against is not None:
+                self._race(address, place, "writes", against)
+        memory.put(address, value, place)
 
     def at(self, index: Any, where: Place) -> Any:
         """The address of an element, an Array for a part, None where there is nothing; a finding then."""
@@ -178,32 +182,39 @@ class Array:
         name = self.memory.name
         current.run.report("out of bounds", where, lambda: f"touches {name}[{shown}], but {size}{from_end}", name)
 
-    def touch(self, address: int, where: Place, how: str) -> None:
-        """Note that the thread whose turn it is reads, writes or changes (an atomic) an element."""
-        run, memory = current.run, self.memory
-        thread = run.now
-        run.costs.note(thread, where, memory, address, how)
-        if how != "write" and not memory.written[address]:
-            run.report(
-                "unwritten", where, lambda: f"reads {self.named(address)}, which nobody has written", memory.name
-            )
-        if how != "read":
+    def change(self, index: Any, place: Place, new: Callable[[Any], Any]) -> Any:
+        """Read a number, and write another one, between which nobody comes; the number that was read."""
+        address = self.at(index, place)
+        if address is None:
+            return self.dtype.type(0)
+        if type(address) is Array:
+            asked = f"an atomic changes one number of {self.memory.name}"
+            raise KernelError(asked, f"{index} in line {place.line}", "(i, j)")
+        memory, run = self.memory, current.run
+        now = run.noted(place, memory, address, "atomic")
+        if not memory.written[address]:
+            self._unwritten(address, place)
             memory.written[address] = True
-        if memory.space == "local":
-            return
-        history = memory.history
-        note = history.read if how == "read" else history.write if how == "write" else history.change
-        against = note(address + memory.first, thread, where)
-        if against is not None:
-            _, other, place = against
-            run.report("race", where, lambda: self._raced(address, how, against), memory.name, (other,), place.line)
+        if memory.space != "local":
+            against = memory.history.change(address + memory.first, now)
+            if against is not None:
+                self._race(address, place, "changes", against)
+        old = memory.get(address)
+        memory.put(address, new(old), place)
+        return old
 
-    def _raced(self, address: int, how: str, against: Unordered) -> str:
-        """What the thread whose turn it is does, and what it is not ordered with."""
-        verb, (way, other, place) = {"read": "reads", "write": "writes", "atomic": "changes"}[how], against
-        done = "wrote" if way == "written" else "read"
-        which = f"which {current.run.told([other])} {done} in line {place.line} (`{place.text}`)"
-        return f"{verb} {self.named(address)}, {which}, with no barrier between"
+    def _unwritten(self, address: int, place: Place) -> None:
+        words = lambda: f"reads {self.named(address)}, which nobody has written"
+        current.run.report("unwritten", place, words, self.memory.name)
+
+    def _race(self, address: int, place: Place, verb: str, against: Unordered) -> None:
+        way, other, there = against
+
+        def words() -> str:
+            which = f"which {current.run.told([other])} {way} in line {there.line} (`{there.text}`)"
+            return f"{verb} {self.named(address)}, {which}, with no barrier between"
+
+        current.run.report("race", place, words, self.memory.name, (other,), there.line)
 
     def named(self, address: int) -> str:
         """An element as the kernel would write it."""

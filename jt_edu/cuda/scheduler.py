@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from jt_edu.base.errors import JtError
 from jt_edu.cuda.kernel_names import BARRIERS, TENSOR
 from jt_edu.cuda.memory import GARBAGE
 from jt_edu.cuda.run import Ended
@@ -42,11 +43,14 @@ def _rounds(threads: list[Thread], turns: dict[Thread, Turn], waits: dict[Thread
     while ready:
         for thread, answer in ready:
             run.now = thread
-            wait = run.resume(turns[thread], answer)
-            if wait is None:
+            try:
+                waits[thread] = turns[thread].send(answer)
+            except StopIteration:
                 del turns[thread]
-            else:
-                waits[thread] = wait
+            except (Ended, JtError, NotImplementedError):  # the last one: a gap that nobody has filled
+                raise
+            except Exception as error:
+                raise run.stopped(error) from error
         ready = _warps(waits, run) or _barrier(threads, waits, run)
         for thread, _ in ready:
             del waits[thread]

@@ -54,11 +54,12 @@ class Program:
 def place_of(frame: FrameType | None) -> Place:
     """Where the kernel stands from which a frame was reached."""
     while frame is not None:
-        places = frame.f_globals.get(PLACES)
-        if places is not None:
-            found: Place = places[max(0, frame.f_lasti) // 2]
-            return found
-        frame = frame.f_back
+        try:  # mostly it is the first one
+            place: Place = frame.f_globals[PLACES][frame.f_lasti // 2]
+        except KeyError:
+            frame = frame.f_back
+        else:
+            return place
     raise KernelError(
         "an array of a kernel is there while it runs",
         "a use of one afterwards",

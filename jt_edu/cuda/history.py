@@ -53,7 +53,7 @@ class History:
     def read(self, address: int, now: Access) -> Unordered | None:
         """Write a read down; what it is not ordered with."""
         against, write = None, self.writes.get(address)
-        if write is not None and (write[2] == now[2] or write[0].block is not now[0].block):
+        if write is not None and write[0] is not now[0] and (write[2] == now[2] or write[0].block is not now[0].block):
             against = _first_unordered((write,), now[0], "wrote")
         if self.atomics and address in self.atomics:
             against = against or _first_unordered(self.atomics[address].kept.values(), now[0], "wrote")
@@ -69,7 +69,7 @@ class History:
     def write(self, address: int, now: Access) -> Unordered | None:
         """Write a plain write down; what it is not ordered with."""
         against, write = None, self.writes.get(address)
-        if write is not None and (write[2] == now[2] or write[0].block is not now[0].block):
+        if write is not None and write[0] is not now[0] and (write[2] == now[2] or write[0].block is not now[0].block):
             against = _first_unordered((write,), now[0], "wrote")
         if self.atomics and address in self.atomics:
             atomics = self.atomics[address]

@@ -59,16 +59,18 @@ class Memory:
 
     def put(self, address: int, value: Any, where: Place) -> None:
         """Write a number; of one that is too large for a dtype of integers the low bits remain."""
-        number = value[()] if isinstance(value, np.ndarray) else value
-        if type(number) not in PLAIN and not isinstance(number, (int, float, complex, np.number, np.bool_)):
-            raise KernelError(f"{self.name} holds numbers", f"{type(value).__name__} in line {where.line}", "a number")
+        if type(value) not in PLAIN:
+            value = value[()] if isinstance(value, np.ndarray) else value
+            if not isinstance(value, (int, float, complex, np.number, np.bool_)):
+                found = f"{type(value).__name__} in line {where.line}"
+                raise KernelError(f"{self.name} holds numbers", found, "a number")
         try:
-            self.values[address] = number
+            self.values[address] = value
         except OverflowError:
-            if not isinstance(number, (int, np.integer)):
+            if not isinstance(value, (int, np.integer)):
                 raise
             bits = 8 * self.values.itemsize
-            self.values[address] = np.array(int(number) % (1 << bits), f"u{bits // 8}").view(self.values.dtype)
+            self.values[address] = np.array(int(value) % (1 << bits), f"u{bits // 8}").view(self.values.dtype)
 
 
 def garbage(size: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

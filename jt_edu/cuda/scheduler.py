@@ -135,12 +135,10 @@ def _barrier(threads: list[Thread], waits: dict[Thread, Wait], run: Any) -> list
     """All threads, if all have come to one barrier; nobody, if some wait in vain."""
     if not waits:
         return []
-    places = {(w.kind, w.place) for w in waits.values()}
-    ended = [t for t in threads if t not in waits]
-    if ended or len(places) > 1 or next(iter(places))[0] not in BARRIERS:
-        _in_vain(waits, ended, run)
+    (kind, _), *others = {(w.kind, w.place) for w in waits.values()}
+    if others or kind not in BARRIERS or len(waits) < len(threads):
+        _in_vain(waits, [t for t in threads if t not in waits], run)
         return []
-    kind = next(iter(places))[0]
     said = [bool(w.value) for w in waits.values()]
     answer = {"syncthreads": None, "syncthreads_count": sum(said), "syncthreads_and": int(all(said))}
     found = answer.get(kind, int(any(said)))

@@ -173,7 +173,7 @@ def _axes(name: str, axes: Any) -> int:
 
 def _waits(kind: str) -> Callable[..., Wait]:
     """A method that says what a thread waits for; it takes what numba's takes."""
-    wanted = TAKES[kind]
+    wanted, of_block = TAKES[kind], kind in BARRIERS
 
     def wait(_: Thread, *given: Any) -> Wait:
         place = place_of(sys._getframe(1))
@@ -181,7 +181,7 @@ def _waits(kind: str) -> Callable[..., Wait]:
             asked = f"cuda.{kind} takes {', '.join(wanted) or 'nothing'}"
             found = f"{len(given)} arguments in line {place.line}"
             raise KernelError(asked, found, f"cuda.{kind}({', '.join(wanted)})")
-        if kind in BARRIERS:
+        if of_block:
             return Wait(kind, place, ALL, *given)
         mask, value, argument = (given + (ALL, None, 0)[len(given) :])[:3]
         return Wait(kind, place, index(mask) & ALL, value, index(argument))

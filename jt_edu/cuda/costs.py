@@ -51,7 +51,7 @@ class Costs:
         turns: dict[Any, int] = {}
         together: dict[Any, list[tuple[int, int]]] = {}
         memories = {id(memory): memory for *_, memory, _, _ in self.touched}
-        for thread, place, *_, memory, address, how in self.touched:
+        for thread, place, _, _, _, memory, address, how in self.touched:
             at = place, how, id(memory)
             turn = turns[thread, at] = turns.get((thread, at), 0) + 1
             together.setdefault((thread.warp, at, turn, thread.block.number), []).append((thread.laneid, address))

@@ -11,7 +11,7 @@ access is a plain tuple, and what is kept of a number is made when somebody touc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Who did it, in which line, how far block and thread were then, a bit for each lane of the warp that did the same (the
 # one that is named is the first of them); and what was done: in which memory, at which address, "read" and so on.
 Access: TypeAlias = "tuple[Thread, Place, int, int, int, Memory, int, str]"
-Kept = dict[Any, Access]  # of one kind, by who did it when and where
+Kept = dict[Any, list[Any]]  # accesses of one kind as lists, by who did it when and where
 Unordered: TypeAlias = "tuple[str, Thread, Place]"  # "wrote" or "read" before, by whom, in which line
 
 
@@ -62,7 +62,7 @@ class History:
             self.reads[address] = now
         else:
             if type(before) is tuple:
-                before = self.reads[address] = {_key(before): before}
+                before = self.reads[address] = {(before[0].warp, *before[1:4]): [*before]}
             _keep(before, now)
         return against
 
@@ -107,7 +107,7 @@ class History:
         return [
             (address, thread.number - thread.laneid, lanes)
             for address, before in self.reads.items()
-            for thread, _, when, _, lanes, *_ in _each(before)
+            for thread, _, when, _, lanes, _, _, _ in _each(before)
             if when == epoch
         ]
 
@@ -117,30 +117,25 @@ def bits(lanes: int) -> Iterator[int]:
     return (lane for lane in range(lanes.bit_length()) if lanes >> lane & 1)
 
 
-def _each(before: Access | Kept) -> Iterable[Access]:
+def _each(before: Access | Kept) -> Iterable[Sequence[Any]]:
     return (before,) if type(before) is tuple else before.values()
-
-
-def _key(access: Access) -> Any:
-    thread, place, epoch, time, *_ = access
-    return thread.warp, place, epoch, time
 
 
 def _keep(kept: Kept, now: Access) -> None:
     """Add an access to its like. What is ordered before it may go: who is ordered after it is after those, too."""
-    thread, key = now[0], _key(now)
-    old = kept.get(key)
-    if old is not None:
-        kept[key] = (*old[:4], old[4] | now[4], *old[5:])
+    thread, place, epoch, time, lane, _, _, _ = now
+    key = thread.warp, place, epoch, time
+    if key in kept:
+        kept[key][4] |= lane
         return
     if len(kept) > 2 and not len(kept) & (len(kept) - 1):  # at 4, 8, 16, ...: to look is work
         far = [k for k, (other, *_) in kept.items() if other.block is not thread.block]
         for k in [*far[2:], *(k for k, access in kept.items() if _unordered(access, thread) is None)]:
             kept.pop(k, None)
-    kept[key] = now
+    kept[key] = [*now]
 
 
-def _first_unordered(kept: Iterable[Access], now: Thread, way: str) -> Unordered | None:
+def _first_unordered(kept: Iterable[Sequence[Any]], now: Thread, way: str) -> Unordered | None:
     for access in kept:
         other = _unordered(access, now)
         if other is not None:
@@ -148,9 +143,9 @@ def _first_unordered(kept: Iterable[Access], now: Thread, way: str) -> Unordered
     return None
 
 
-def _unordered(before: Access, now: Thread) -> Thread | None:
+def _unordered(before: Sequence[Any], now: Thread) -> Thread | None:
     """Who did it, where nothing says that it comes before what a thread does now."""
-    first, _, epoch, time, lanes, *_ = before
+    first, _, epoch, time, lanes, _, _, _ = before
     if first.block is not now.block:
         return None if _published(before, now) else first
     if epoch != now.block.epoch or (first is now and lanes == now.bit):
@@ -163,9 +158,9 @@ def _unordered(before: Access, now: Thread) -> Thread | None:
     return None
 
 
-def _published(before: Access, now: Thread) -> bool:
+def _published(before: Sequence[Any], now: Thread) -> bool:
     """Whether another block has passed it on, by a fence and an atomic, and this thread knows of it."""
-    thread, _, epoch, time, lanes, *_ = before
+    thread, _, epoch, time, lanes, _, _, _ = before
     block, warp = thread.block, thread.warp
     if block.number not in now.block.seen and block.number not in now.seen:
         return False

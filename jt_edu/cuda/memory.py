@@ -154,6 +154,18 @@ class Array:
     def at(self, index: Any, where: Place) -> Any:
         """The address of an element, an Array for a part, None where there is nothing; a finding then."""
         places = index if type(index) is tuple else (index,)
+        address = self.first
+        for place, size, step in zip(places, self.shape, self.steps, strict=False):
+            if type(place) is not int or not 0 <= place < size:
+                break
+            address += place * step
+        else:
+            if len(places) == len(self.shape):
+                return address
+        return self._part(places, where)
+
+    def _part(self, places: tuple[Any, ...], where: Place) -> Any:
+        """The same, where an index is no plain number, or out of bounds."""
         if len(places) > len(self.shape):
             asked = f"{self.memory.name} has {len(self.shape)} axes"
             raise KernelError(asked, f"{len(places)} numbers in its index", "one number for each axis")

@@ -61,7 +61,7 @@ class History:
         if before is None:
             self.reads[address] = now
         else:
-            if type(before) is tuple:
+            if isinstance(before, tuple):
                 before = self.reads[address] = {(before[0].warp, *before[1:4]): [*before]}
             _keep(before, now)
         return against
@@ -118,7 +118,7 @@ def bits(lanes: int) -> Iterator[int]:
 
 
 def _each(before: Access | Kept) -> Iterable[Sequence[Any]]:
-    return (before,) if type(before) is tuple else before.values()
+    return (before,) if isinstance(before, tuple) else before.values()
 
 
 def _keep(kept: Kept, now: Access) -> None:
@@ -145,7 +145,8 @@ def _first_unordered(kept: Iterable[Sequence[Any]], now: Thread, way: str) -> Un
 
 def _unordered(before: Sequence[Any], now: Thread) -> Thread | None:
     """Who did it, where nothing says that it comes before what a thread does now."""
-    first, _, epoch, time, lanes, _, _, _ = before
+    first: Thread = before[0]
+    epoch, time, lanes = before[2:5]
     if first.block is not now.block:
         return None if _published(before, now) else first
     if epoch != now.block.epoch or (first is now and lanes == now.bit):

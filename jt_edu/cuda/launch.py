@@ -46,7 +46,9 @@ def _go(run: Run, arguments: Sequence[Any], names: Sequence[str]) -> Run:
                 _in_time(run, number)
                 here = Block(number, index)
                 warps = [Warp(w) for w in range(-(-block.size // WARPSIZE))]
-                threads = [Thread(run, here, warps[k // WARPSIZE], k, place) for k, place in enumerate(_in_block(block))]
+                threads = [
+                    Thread(run, here, warps[k // WARPSIZE], k, place) for k, place in enumerate(_in_block(block))
+                ]
                 run_block(threads, lambda thread: run.program.run(thread, *given), run)
     except Ended:
         pass

@@ -21,7 +21,7 @@ import numpy as np
 
 from jt_edu.base.errors import KernelError
 from jt_edu.cuda.history import History, Unordered
-from jt_edu.cuda.translator import PLACES, Place, place_of
+from jt_edu.cuda.translator import Place, place_of
 
 NUMBERS = "biufc"  # kinds of dtypes
 GARBAGE = 0x55  # each byte of a whole number that nobody has written
@@ -218,7 +218,9 @@ class Array:
         return old
 
     def _unwritten(self, address: int, place: Place) -> None:
-        words = lambda: f"reads {self.named(address)}, which nobody has written"
+        def words() -> str:
+            return f"reads {self.named(address)}, which nobody has written"
+
         current.run.report("unwritten", place, words, self.memory.name)
 
     def _race(self, address: int, place: Place, verb: str, against: Unordered) -> None:

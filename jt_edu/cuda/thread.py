@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import KernelError
-from jt_edu.cuda.kernel_names import BARRIERS, TENSOR, WARP
 from jt_edu.cuda.history import Atomics
+from jt_edu.cuda.kernel_names import BARRIERS, TENSOR, WARP
 from jt_edu.cuda.memory import NUMBERS, Array, Memory, fresh
 from jt_edu.cuda.tensor_core import fragments, tf32
 from jt_edu.cuda.translator import Place, place_of
@@ -100,7 +100,7 @@ class Thread:
         self.heard: dict[Thread, int] = {}  # and threads of its block, and until when
         warp.threads.append(self)
 
-    shared = property(lambda self: Shared(self))
+    shared = property(lambda self: Shared(self))  # noqa: PLW0108 - that class comes later
     local = property(lambda self: Local())
     atomic = property(lambda self: Atomic())
 

@@ -28,7 +28,7 @@ GARBAGE = 0x55  # each byte of a whole number that nobody has written
 PLAIN = frozenset([int, float, bool, np.float32, np.float64, np.int64])  # what a kernel mostly writes
 
 
-@dataclass(eq=False)
+@dataclass
 class Memory:
     """Numbers with their history.
 
@@ -124,10 +124,10 @@ class Array:
         if type(address) is Array:
             return address
         memory, run = self.memory, current.run
+        now = None if memory.space == "local" else run.noted(place, memory, address, "read")
         if not memory.written[address]:
             self._unwritten(address, place)
-        if memory.space != "local":
-            now = run.noted(place, memory, address, "read")
+        if now is not None:
             against = memory.history.read(address + memory.first, now)
             if against is not None:
                 self._race(address, place, "reads", against)
@@ -205,11 +205,11 @@ class Array:
             asked = f"an atomic changes one number of {self.memory.name}"
             raise KernelError(asked, f"{index} in line {place.line}", "(i, j)")
         memory, run = self.memory, current.run
-        now = run.noted(place, memory, address, "atomic")
+        now = None if memory.space == "local" else run.noted(place, memory, address, "atomic")
         if not memory.written[address]:
             self._unwritten(address, place)
             memory.written[address] = True
-        if memory.space != "local":
+        if now is not None:
             against = memory.history.change(address + memory.first, now)
             if against is not None:
                 self._race(address, place, "changes", against)

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jt_edu.cuda.history import Access
     from jt_edu.cuda.memory import Memory
-    from jt_edu.cuda.thread import Thread
     from jt_edu.cuda.translator import Place
 
 SECTOR, WORD, BANKS = 32, 4, 32  # bytes, bytes, how many
@@ -44,19 +44,14 @@ class Trip:
 class Costs:
     """Accesses to global and shared memory, in the order in which they were made; of a large launch the first ones."""
 
-    touched: list[tuple[Thread, Place, Memory, int, str]] = field(default_factory=list)
-
-    def note(self, thread: Thread, place: Place, memory: Memory, address: int, how: str) -> None:
-        """Write down that a thread touches an address; local memory is each thread's own, and is not counted."""
-        if memory.space != "local" and len(self.touched) < MOST:
-            self.touched.append((thread, place, memory, address, how))
+    touched: list[Access] = field(default_factory=list)
 
     def trips(self) -> Iterator[Trip]:
         """What lanes of a warp touch together: the first time that each is at a place, the second time, and so on."""
         turns: dict[Any, int] = {}
         together: dict[Any, list[tuple[int, int]]] = {}
-        memories = {id(memory): memory for _, _, memory, _, _ in self.touched}
-        for thread, place, memory, address, how in self.touched:
+        memories = {id(memory): memory for *_, memory, _, _ in self.touched}
+        for thread, place, _, _, _, memory, address, how in self.touched:
             at = place, how, id(memory)
             turn = turns[thread, at] = turns.get((thread, at), 0) + 1
             together.setdefault((thread.warp, at, turn, thread.block.number), []).append((thread.laneid, address))

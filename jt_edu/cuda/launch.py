@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,9 @@ def _go(run: Run, arguments: Sequence[Any], names: Sequence[str]) -> Run:
                 _in_time(run, number)
                 here = Block(number, index)
                 warps = [Warp(w) for w in range(-(-block.size // WARPSIZE))]
-                threads = [Thread(run, here, warps[k // WARPSIZE], k, place) for k, place in enumerate(_places(block))]
+                threads = [
+                    Thread(run, here, warps[k // WARPSIZE], k, place) for k, place in enumerate(_in_block(block))
+                ]
                 run_block(threads, lambda thread: run.program.run(thread, *given), run)
     except Ended:
         pass
@@ -66,6 +69,11 @@ def _places(extent: Dim3) -> Iterator[Dim3]:
     return (Dim3(x, y, z) for z in range(extent.z) for y in range(extent.y) for x in range(extent.x))
 
 
+@lru_cache(maxsize=8)
+def _in_block(block: Dim3) -> tuple[Dim3, ...]:
+    return tuple(_places(block))  # kept: all blocks have the same ones, and most launches
+
+
 def _seen(arguments: Sequence[Any], names: Sequence[str]) -> list[Any]:
     """Arguments as a kernel sees them; arrays that overlap have one history."""
     seen = [_memory(value, name) for value, name in zip(arguments, names, strict=True)]
@@ -82,11 +90,7 @@ def _seen(arguments: Sequence[Any], names: Sequence[str]) -> list[Any]:
             )
         memory.history, memory.first = first.history, (start - begin) // size
         end = max(end, start + memory.values.nbytes)
-    return [_array(m, value.shape) if isinstance(m, Memory) else m for m, value in zip(seen, arguments, strict=True)]
-
-
-def _array(memory: Memory, shape: tuple[int, ...]) -> Array:
-    return Array(memory, np.arange(memory.values.size).reshape(shape))
+    return [Array(m, value.shape) if isinstance(m, Memory) else m for m, value in zip(seen, arguments, strict=True)]
 
 
 def _memory(value: Any, name: str) -> Any:

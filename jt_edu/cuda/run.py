@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.base.errors import JtError, KernelError
-from jt_edu.cuda.costs import Costs, Trip
+from jt_edu.base.errors import KernelError
+from jt_edu.cuda.costs import MOST, Costs, Trip
 from jt_edu.cuda.findings import Finding, ThreadNumber, told
-from jt_edu.cuda.memory import Array
-from jt_edu.cuda.thread import WARPSIZE, Dim3, Thread, Wait
+from jt_edu.cuda.history import Access, bits
+from jt_edu.cuda.memory import Array, Memory
+from jt_edu.cuda.thread import WARPSIZE, Dim3, Thread
 from jt_edu.cuda.translator import Place, Program, is_translated, place_of
 
 STEPS, SECONDS = 1_000_000, 30.0  # iterations of the loops of one thread; of a launch
@@ -40,8 +41,17 @@ class Snapshot:
     lines: dict[int, int]  # thread -> line; 0 for one that has ended
     shared: dict[str, np.ndarray[Any, Any]]
     writers: dict[str, np.ndarray[Any, Any]]  # of each element the thread that wrote it last, -1 for none
-    readers: dict[str, dict[int, list[int]]]  # address -> who read it since the last barrier
+    read: dict[str, list[tuple[int, int, int]]]  # since the last barrier: address, first lane of a warp, bits of lanes
     name: str = ""  # "barrier 1" and so on, "end", or "stuck"
+
+    @property
+    def readers(self) -> dict[str, dict[int, list[int]]]:
+        """Of each array, by address: who has read it since the last barrier."""
+        found: dict[str, dict[int, set[int]]] = {name: {} for name in self.read}
+        for name, touched in self.read.items():
+            for address, first, lanes in touched:
+                found[name].setdefault(address, set()).update(first + lane for lane in bits(lanes))
+        return {name: {address: sorted(who) for address, who in of.items()} for name, of in found.items()}
 
 
 @dataclass
@@ -152,19 +162,19 @@ class Run:
             self.report("never ends", place, f"is still in this loop after {had}")
             raise Ended(place)
 
-    def resume(self, turn: Any, answer: Any) -> Wait | None:
-        """Let a thread go on until it waits; None where it has ended."""
-        try:
-            found: Wait = turn.send(answer)
-        except StopIteration:
-            return None
-        except (Ended, JtError, NotImplementedError):  # the last one: a gap that nobody has filled
-            raise
-        except Exception as error:
-            place = place_of(_last_frame(error))
-            asked = f"{place.function} stopped in {self.told([self.now])}, in line {place.line}: {place.text}"
-            raise KernelError(asked, f"{type(error).__name__}: {error}", "look at what stands in that line") from error
-        return found
+    def noted(self, place: Place, memory: Memory, address: int, how: str) -> Access:
+        """What the thread whose turn it is does now."""
+        thread = self.now
+        now = (thread, place, thread.block.epoch, thread.time, thread.bit, memory, address, how)
+        if len(self.costs.touched) < MOST:
+            self.costs.touched.append(now)
+        return now
+
+    def stopped(self, error: Exception) -> KernelError:
+        """An error of Python's in the thread whose turn it is, with its line."""
+        place = place_of(_last_frame(error))
+        asked = f"{place.function} stopped in {self.told([self.now])}, in line {place.line}: {place.text}"
+        return KernelError(asked, f"{type(error).__name__}: {error}", "look at what stands in that line")
 
     def passed(self, threads: Sequence[Thread], waits: Mapping[Thread, Place], what: str) -> None:
         """Keep a picture of a block that is at a barrier, or at its end; `waits`: where who has not ended stands."""
@@ -176,18 +186,11 @@ class Run:
         for a in block.arrays.values():
             same = sum(a.memory.name == other.memory.name for other in arrays.values())
             arrays[a.memory.name + "'" * same] = a  # another one, such as that of a device function
-        writers = {name: np.full(a.size, -1) for name, a in arrays.items()}
-        readers: dict[str, dict[int, list[int]]] = {name: {} for name in arrays}
-        for name, a in arrays.items():
-            for address, history in a.memory.history.items():
-                if history.last is not None:
-                    writers[name][address] = history.last.thread.number
-                read = history.readers(block.epoch)
-                if read:
-                    readers[name][address] = read
+        writers = {name: a.memory.history.writers(a.size) for name, a in arrays.items()}
+        read = {name: a.memory.history.readers(block.epoch) for name, a in arrays.items()}
         lines = {t.number: waits[t].line if t in waits else 0 for t in threads}
         shared = {name: a.memory.values.reshape(a.shape).copy() for name, a in arrays.items()}
-        self.snapshots.append(Snapshot(block.number, block.epoch, lines, shared, writers, readers, what))
+        self.snapshots.append(Snapshot(block.number, block.epoch, lines, shared, writers, read, what))
 
 
 def _last_frame(error: Exception) -> Any:

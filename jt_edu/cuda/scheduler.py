@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from jt_edu.base.errors import JtError
 from jt_edu.cuda.kernel_names import BARRIERS, TENSOR
 from jt_edu.cuda.memory import GARBAGE
 from jt_edu.cuda.run import Ended
@@ -42,11 +43,14 @@ def _rounds(threads: list[Thread], turns: dict[Thread, Turn], waits: dict[Thread
     while ready:
         for thread, answer in ready:
             run.now = thread
-            wait = run.resume(turns[thread], answer)
-            if wait is None:
+            try:
+                waits[thread] = turns[thread].send(answer)
+            except StopIteration:
                 del turns[thread]
-            else:
-                waits[thread] = wait
+            except (Ended, JtError, NotImplementedError):  # the last one: a gap that nobody has filled
+                raise
+            except Exception as error:
+                raise run.stopped(error) from error
         ready = _warps(waits, run) or _barrier(threads, waits, run)
         for thread, _ in ready:
             del waits[thread]
@@ -131,12 +135,10 @@ def _barrier(threads: list[Thread], waits: dict[Thread, Wait], run: Any) -> list
     """All threads, if all have come to one barrier; nobody, if some wait in vain."""
     if not waits:
         return []
-    places = {(w.kind, w.place) for w in waits.values()}
-    ended = [t for t in threads if t not in waits]
-    if ended or len(places) > 1 or next(iter(places))[0] not in BARRIERS:
-        _in_vain(waits, ended, run)
+    (kind, _), *others = {(w.kind, w.place) for w in waits.values()}
+    if others or kind not in BARRIERS or len(waits) < len(threads):
+        _in_vain(waits, [t for t in threads if t not in waits], run)
         return []
-    kind = next(iter(places))[0]
     said = [bool(w.value) for w in waits.values()]
     answer = {"syncthreads": None, "syncthreads_count": sum(said), "syncthreads_and": int(all(said))}
     found = answer.get(kind, int(any(said)))

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import KernelError
+from jt_edu.cuda.history import Atomics
 from jt_edu.cuda.kernel_names import BARRIERS, TENSOR, WARP, has_room
-from jt_edu.cuda.memory import NUMBERS, Array, History, Memory, fresh
+from jt_edu.cuda.memory import NUMBERS, Array, Memory, fresh
 from jt_edu.cuda.tensor_core import fragments, tf32
 from jt_edu.cuda.translator import Place, place_of
 
@@ -63,7 +64,7 @@ class Warp:
     released: list[int] = field(default_factory=lambda: [0] * WARPSIZE)  # until when what a lane did was passed on
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Wait:
     """What a thread waits for, and what it says to the others."""
 
@@ -86,19 +87,23 @@ class Thread:
     """One thread, with the names that a kernel has for it."""
 
     warpsize = WARPSIZE
+    time = steps = 0  # as each begins: what it did, and iterations of its loops
+    known: tuple[int, ...] = (0,) * WARPSIZE  # up to when it knows what the lanes of its warp did
+    fence: tuple[int, ...] = ()  # what it knew at its last fence,
+    wide = False  # and whether that is one for all blocks
 
     def __init__(self, run: Any, block: Block, warp: Warp, number: int, at: Dim3) -> None:
         self.run, self.block, self.warp, self.number = run, block, warp, number
         self.threadIdx, self.blockIdx, self.blockDim, self.gridDim = at, block.index, run.block, run.grid
         self.laneid = number % WARPSIZE
-        self.shared, self.local, self.atomic = Shared(self), Local(self), Atomic()
-        self.time, self.known = 0, (0,) * WARPSIZE  # its own; up to when it knows what the lanes of its warp did
-        self.fence: tuple[int, ...] = ()  # what it knew at its last fence,
-        self.wide = False  # and whether that is one for all blocks
+        self.bit = 1 << self.laneid
         self.seen: set[int] = set()  # blocks whose writes are ordered before what it does now,
         self.heard: dict[Thread, int] = {}  # and threads of its block, and until when
-        self.steps = 0
         warp.threads.append(self)
+
+    shared = property(lambda self: Shared(self))  # noqa: PLW0108 - that class comes later
+    local = property(lambda self: Local())
+    atomic = property(lambda self: Atomic())
 
     @property
     def in_grid(self) -> tuple[int, int]:
@@ -128,16 +133,16 @@ class Thread:
         own = self.laneid
         self.known = self.fence = (*self.known[:own], self.time, *self.known[own + 1 :])
 
-    def passes_on(self, history: History) -> None:
+    def passes_on(self, atomics: Atomics) -> None:
         """An atomic operation: what others have told there is ordered before what this thread does from now on."""
-        here = {t: until for t, until in (history.threads or {}).items() if t.block is self.block}
+        here = {t: until for t, until in atomics.threads.items() if t.block is self.block}
         self.heard |= {t: max(until, self.heard.get(t, 0)) for t, until in here.items()}
-        self.seen |= history.blocks - {self.block.number}
+        self.seen |= atomics.blocks - {self.block.number}
         if not self.fence:
             return
-        history.threads = here | self.heard | {self: self.fence[self.laneid]}
+        atomics.threads = here | self.heard | {self: self.fence[self.laneid]}
         if self.wide:
-            history.blocks |= {self.block.number, *self.block.seen, *self.seen}
+            atomics.blocks |= {self.block.number, *self.block.seen, *self.seen}
             self.block.released = max(self.block.released, self.block.epoch)
             self.warp.released = list(map(max, self.warp.released, self.fence))
 
@@ -169,14 +174,15 @@ def _axes(name: str, axes: Any) -> int:
 
 def _waits(kind: str) -> Callable[..., Wait]:
     """A method that says what a thread waits for; it takes what numba's takes."""
+    wanted, of_block = TAKES[kind], kind in BARRIERS
 
     def wait(_: Thread, *given: Any) -> Wait:
-        place, wanted = place_of(sys._getframe(1)), TAKES[kind]
+        place = place_of(sys._getframe(1))
         if len(given) != len(wanted) and not (kind == "syncwarp" and not given):
             asked = f"cuda.{kind} takes {', '.join(wanted) or 'nothing'}"
             found = f"{len(given)} arguments in line {place.line}"
             raise KernelError(asked, found, f"cuda.{kind}({', '.join(wanted)})")
-        if kind in BARRIERS:
+        if of_block:
             return Wait(kind, place, ALL, *given)
         mask, value, argument = (given + (ALL, None, 0)[len(given) :])[:3]
         return Wait(kind, place, index(mask) & ALL, value, index(argument))
@@ -236,9 +242,6 @@ def _one_memory(views: list[Memory]) -> None:
 class Local:
     """`cuda.local.array(shape, dtype)`: an array of this thread alone."""
 
-    def __init__(self, thread: Thread) -> None:
-        self._thread = thread
-
     def array(self, shape: Any, dtype: Any) -> Array:
         """A new array, which no other thread sees."""
         kind, extent = as_dtype(dtype), _shape(shape)
@@ -254,18 +257,7 @@ class Atomic:
 
 def _atomic(new: Callable[..., Any]) -> Callable[..., Any]:
     def change(_: Atomic, array: Array, index: Any, *given: Any) -> Any:
-        place = place_of(sys._getframe(1))
-        address = array.at(index, place)
-        if address is None:
-            return array.dtype.type(0)
-        if isinstance(address, Array):
-            raise KernelError(
-                f"an atomic changes one number of {array.memory.name}", f"{index} in line {place.line}", "(i, j)"
-            )
-        array.touch(address, place, "atomic")
-        old = array.memory.get(address)
-        array.memory.put(address, new(old, *given), place)
-        return old
+        return array.change(index, place_of(sys._getframe(1)), lambda old: new(old, *given))
 
     return change
 

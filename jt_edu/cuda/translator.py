@@ -53,16 +53,18 @@ class Program:
 
 def place_of(frame: FrameType | None) -> Place:
     """Where the kernel stands from which a frame was reached."""
-    while frame is not None and not is_translated(frame):
-        frame = frame.f_back
-    if frame is None:
-        raise KernelError(
-            "an array of a kernel is there while it runs",
-            "a use of one afterwards",
-            "the array that was given to the launch",
-        )
-    place: Place = frame.f_globals[PLACES][max(0, frame.f_lasti) // 2]
-    return place
+    while frame is not None:
+        try:  # mostly it is the first one
+            place: Place = frame.f_globals[PLACES][frame.f_lasti // 2]
+        except KeyError:
+            frame = frame.f_back
+        else:
+            return place
+    raise KernelError(
+        "an array of a kernel is there while it runs",
+        "a use of one afterwards",
+        "the array that was given to the launch",
+    )
 
 
 def is_translated(frame: FrameType) -> bool:

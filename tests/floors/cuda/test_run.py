@@ -29,6 +29,12 @@ def test_each_warp_makes_trips_of_its_own():
     assert [(t.block, t.warp) for t in trips] == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
+def test_what_is_a_threads_own_makes_no_trips():
+    own = "own = cuda.local.array(1, 'float32')"
+
+    assert ran([own, "own[0] = 1", "y = own[0]", "cuda.atomic.add(own, 0, y)"]).trips == []
+
+
 def test_of_a_line_that_is_slow_in_several_ways_the_worst_is_told():
     (found,) = ran(["for by in (2, 8, 4):", "    y = x[by * cuda.threadIdx.x]"]).slow
 

@@ -83,9 +83,9 @@ def compile_kernel(kernel: Any, *arguments: Any, cc: tuple[int, int] | None = No
         KernelError: something in the text of the kernel cannot be compiled.
 
     Example:
-        >>> jt.cuda.compile(jt.cuda.jit(lambda x: None), 1)
+        >>> jt.cuda.compile(len)
         Traceback (most recent call last):
-        BackendError: kernels for a GPU are compiled by numba-cuda; found no numba-cuda. Try: pip install ...
+        ArgumentError: compile takes a kernel; found <built-in function len>. Try: a function under @cuda.jit
     """
     if not isinstance(kernel, GpuFunction) or kernel.device:
         raise ArgumentError("compile takes a kernel", repr(kernel), "a function under @cuda.jit")

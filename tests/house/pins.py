@@ -1,8 +1,8 @@
-"""Which versions constraints.txt should hold: what is installed, from the dependencies of pyproject.toml on down.
+"""Which versions the two files of constraints should hold: what is installed, from pyproject.toml's dependencies down.
 
-Prints the new file; run it in an environment where the dependencies are as wanted:
+Writes both files; run it in an environment where the dependencies are as wanted:
 
-    python -m tests.house.pins > constraints.txt
+    python -m tests.house.pins
 """
 
 import importlib.metadata
@@ -17,12 +17,18 @@ from tests.house.plan import ROOT
 # PyTorch is pinned, but what it brings differs by machine (CUDA or not): pip chooses. What timm asks for beside that,
 # tests do without: lab.py installs it alone.
 LEAVES = {"torch", "timm"}
+NVIDIA = ("cuda-", "nvidia-", "numba-cuda")
 # Only some systems ask for these, and no one machine could say which versions fit: not pinned.
 ELSEWHERE = {"appnope", "colorama", "pywinpty"}
-HEADER = """\
+FILES = {  # which packages stand in them, and what is said first
+    "constraints.txt": (lambda name: not name.startswith(NVIDIA), """\
 # Tried versions of everything that pyproject.toml asks for, and of what that asks for in turn.
 # Written by: python -m tests.house.pins
-"""
+"""),
+    "constraints-cuda.txt": (lambda name: name.startswith(NVIDIA), """\
+# The same for the extras cuda and cuda-libs. On Linux PyTorch brings other versions of some of these, so it is free.
+"""),
+}  # fmt: skip
 
 
 def project(root: Path = ROOT) -> dict:
@@ -37,8 +43,8 @@ def asked(root: Path = ROOT) -> list[Requirement]:
 
 
 def pinned(root: Path = ROOT) -> dict[str, str]:
-    """constraints.txt as {name: version}."""
-    lines = (root / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    """The files of constraints as {name: version}."""
+    lines = [line for file in FILES for line in (root / file).read_text(encoding="utf-8").splitlines()]
     pairs = (line.split("#")[0].strip().split("==") for line in lines)
     return {canonicalize_name(pair[0]): pair[1] for pair in pairs if pair != [""]}
 
@@ -75,4 +81,6 @@ def _requires(name: str, extras: set[str]) -> list[Requirement]:
 
 
 if __name__ == "__main__":
-    print(HEADER + "\n".join(f"{name}=={version}" for name, version in installed().items()))
+    for file, (stands, head) in FILES.items():
+        pins = [f"{name}=={version}\n" for name, version in installed().items() if stands(name)]
+        (ROOT / file).write_text(head + "".join(pins), encoding="utf-8")

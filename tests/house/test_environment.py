@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-from tests.house.pins import asked, installed, pinned, project
+from tests.house.pins import NVIDIA, asked, installed, pinned, project
 from tests.house.plan import ROOT
 from tests.house.tree import hold
 
@@ -71,14 +71,20 @@ def test_environment_yml_is_the_conda_face_of_pyproject():
 def test_every_dependency_is_pinned_within_its_range(requirement):
     version = pinned().get(canonicalize_name(requirement.name))
 
-    assert version is not None, f"constraints.txt does not pin {requirement.name}"
+    assert version is not None, f"no file of constraints pins {requirement.name}"
     assert requirement.specifier.contains(version, prereleases=True)
 
 
 def test_what_the_dependencies_bring_is_pinned_too():
     missing = sorted(installed().keys() - pinned().keys())
 
-    assert missing == [], "constraints.txt does not pin these; see tests/house/pins.py"
+    assert missing == [], "no file of constraints pins these; see tests/house/pins.py"
+
+
+def test_pytorch_is_free_to_bring_its_own_libraries_of_nvidia():
+    text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+
+    assert [line for line in text.splitlines() if line.startswith(NVIDIA)] == []
 
 
 def test_no_file_names_a_registry_or_a_machine():

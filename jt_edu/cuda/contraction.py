@@ -170,7 +170,7 @@ def _longer(axes: tuple[int, ...], nest: Nest) -> tuple[int, ...]:
 
 
 def _chain_of_sums(body: Block) -> tuple[int, ...]:
-    """The loops of the one sum of a body, nothing but each other inside; empty if it has others, or none."""
+    """The loops of the one sum of a body; empty if it has others or none, or stores what it adds up."""
     found: list[int] = []
     block = body
     while loops := [i for i in block.items if isinstance(i, Loop)]:
@@ -178,7 +178,7 @@ def _chain_of_sums(body: Block) -> tuple[int, ...]:
             return ()
         found.append(loops[0].axis)
         block = loops[0].body
-    return tuple(found)
+    return () if any(isinstance(i, Store) for i in block.items) else tuple(found)
 
 
 def _counters(value: Value) -> set[int]:

@@ -356,6 +356,16 @@ def test_a_product_becomes_tiles_though_a_batch_norm_has_joined_it():
     assert not any("def scatter" in k.source for k in trace.kernels)
 
 
+def test_what_a_product_adds_up_can_be_kept_as_well():
+    x, y = numbers(17, 1, 16), numbers(1, 18, 16)
+    with jt.flag_scope(backend="cudasim"):
+        products = x * y
+        jt.sync([products, sums := products.sum(2)])
+
+    np.testing.assert_array_equal(products.numpy(), x.numpy() * y.numpy())
+    np.testing.assert_allclose(sums.numpy(), products.numpy().sum(2), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("shape", [(100, 0), (0, 100), (0, 0), (3, 100, 0)])
 def test_sums_of_columns_that_are_not_there_are_empty(shape):
     with jt.flag_scope(backend="cudasim"):

@@ -29,6 +29,9 @@ from jt_edu.ir.scalar_ops import MULTIPLY
 WORTH = 4096  # products of two numbers, from which on a tile pays
 SIDE = 16  # threads along each side of a block
 FULL = 64  # blocks, from which on larger tiles leave no part of a GPU idle
+PLACES = 264  # for blocks of a large GPU: below FULL, several share a sum until there are as many
+LEAST = 256  # numbers of a sum, for which a block of its own pays
+PADDED = 1.5  # times as many numbers as there are, which large tiles may have
 
 
 class Tile(NamedTuple):
@@ -37,21 +40,30 @@ class Tile(NamedTuple):
     down: int
     across: int
     deep: int = 16
+    parts: int = 1  # of the sum, each of which a block of its own does
 
 
 TILES = (Tile(8, 8), Tile(8, 4), Tile(4, 8), Tile(4, 4), Tile(1, 1))
 
 
-def tile_of(rows: int, columns: int, batch: int, bytes_each: int) -> Tile:
-    """The largest tile that a product is large enough for, and whose numbers fit into registers."""
+def tile_of(rows: int, columns: int, batch: int, long: int, bytes_each: int) -> Tile:
+    """The largest tile that a product with a sum of `long` is large enough for, and whose numbers fit into registers."""
 
     def fits(tile: Tile) -> bool:
-        high, wide = rows // (SIDE * tile.down), columns // (SIDE * tile.across)
+        high, wide = rows / (SIDE * tile.down), columns / (SIDE * tile.across)
+        blocks, padded = int(high) * int(wide) * batch * tile.parts, math.ceil(high) * math.ceil(wide) / (high * wide)
         small = tile.down * tile.across <= 16
-        return min(high, wide) > 0 and (small or (bytes_each <= 4 and high * wide * batch >= FULL))
+        return min(high, wide) >= 1 and (small or (bytes_each <= 4 and blocks >= FULL and padded <= PADDED))
 
-    found = next((tile for tile in TILES if fits(tile)), TILES[-1])
+    shared = [shared_by(tile, rows, columns, batch, long) for tile in TILES]
+    found = next((tile for tile in shared if fits(tile)), shared[-1])
     return found._replace(deep=8) if found.down > 1 and bytes_each > 8 else found
+
+
+def shared_by(tile: Tile, rows: int, columns: int, batch: int, long: int) -> Tile:
+    """A tile whose sums several blocks share, if without that a large GPU had few blocks."""
+    blocks = max(1, -(-rows // (SIDE * tile.down)) * -(-columns // (SIDE * tile.across)) * batch)
+    return tile._replace(parts=max(1, min(PLACES // blocks, long // LEAST)) if blocks < FULL else 1)
 
 
 @dataclass
@@ -138,8 +150,8 @@ def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction |
     down, across, batch = (tuple(a for a in axes if a in group) for group in (rows, columns, {*axes} - rows - columns))
     groups = down, across, batch, summed = [_longer(group, nest) for group in (down, across, batch, summed)]
     ones = {*axes, *_chain_of_sums(body)}.difference(*groups)
-    high, wide, times = (math.prod(nest.extents[a] for a in group) for group in (down, across, batch))
-    tile = tile_of(high, wide, times, np.dtype(update.node.dtype.compute).itemsize)
+    high, wide, times, long = (math.prod(nest.extents[a] for a in group) for group in groups)
+    tile = tile_of(high, wide, times, long, np.dtype(update.node.dtype.compute).itemsize)
     return Contraction(down, across, batch, summed, update, factors[0], factors[1], kept, tile, ones)
 
 

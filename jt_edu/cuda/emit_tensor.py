@@ -99,7 +99,7 @@ class TensorPrinter(TilePrinter):
 
         def fills(each: int) -> bool:
             tile = UNIT * each
-            return min(down, across) >= tile and -(-down // tile) * -(-across // tile) * batch >= FULL
+            return min(down, across) >= tile and -(-down // tile) * -(-across // tile) * batch * c.tile.parts >= FULL
 
         return next((each for each in (4, 2) if fills(each)), 1)
 

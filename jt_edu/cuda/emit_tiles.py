@@ -25,16 +25,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from jt_edu.codegen.emit_python import Argument, Printer
-from jt_edu.codegen.loop_ir import Access, Block, Value, accesses
+from jt_edu.codegen.loop_ir import Access, Block, Update, Value, accesses
 from jt_edu.cuda.contraction import SIDE, Contraction
 from jt_edu.ir.index_expr import Index, as_index, binary, counter, size
 
+if TYPE_CHECKING:
+    from jt_edu.cuda.schedule import Launch
+
 THREADS = SIDE * SIDE  # of a block
 DOWN, ACROSS = "thread // 64 * 4 + thread % 32 // 8", "thread // 32 % 2 * 8 + thread % 8"  # a warp has 4 by 8 of them
-SMALL = 2**31 - 4096  # numbers that can be counted in 32 bits, and a tile beyond the end
+SMALL = 2**31 - 8192  # numbers that can be counted in 32 bits, and a tile beyond the end
 SIDES = ("left", "row", "u"), ("right", "column", "v")
 LENGTHS = re.compile(r"\b[nk]\d+\b")
 NONE = as_index(0)
@@ -80,6 +83,8 @@ class TilePrinter(Printer):
     loops: Sequence[tuple[str, int]] = ()  # over the sums of a thread: counter, and how many
     whole, word = False, ""  # while a product is printed, and what makes its whole numbers short
     outside: dict[int, str]  # names of counters around it
+    launch: Launch
+    apart: dict[Update, str]  # sums of which blocks do parts -> an array of those
     sizes: dict[object, Index]  # how far apart numbers of arrays are: kept, since each is a parameter of its own
 
     def _tiles(self, c: Contraction) -> str:
@@ -141,8 +146,13 @@ class TilePrinter(Printer):
         self._write(1, f"thread, high, wide = cuda.threadIdx.x, {high}, {wide}")
         self._write(1, f"row = {self._bits(f'cuda.blockIdx.x % high * {sides[0].long}')}")
         self._write(1, f"column = {self._bits(f'cuda.blockIdx.x // high % wide * {sides[1].long}')}")
-        self._decode("cuda.blockIdx.x // (high * wide)", c.batch, 1)
-        times = f" * {self._count(c.batch)}" if c.batch else ""
+        times, number, part = f" * {self._count(c.batch)}" if c.batch else "", "", self.apart.get(c.update)
+        if part:
+            deep, long = sides[0].deep * sides[0].pair, grouped(self._count(c.summed))
+            self._write(1, f"share = {self._bits(f'cuda.blockIdx.x // (high * wide{times})')}")
+            self._write(1, f"long = {self._bits(f'-(-{long} // ({deep} * {part}.shape[0])) * {deep}')}")
+            times, number = f"{times} * {part}.shape[0]", f" % {grouped(self._count(c.batch))}"
+        self._decode(f"cuda.blockIdx.x // (high * wide){number}", c.batch, 1)
         return f"max(1, {high} * {wide}{times}), {THREADS}"
 
     def _sums(self, c: Contraction, loops: Sequence[tuple[str, int]]) -> None:
@@ -168,7 +178,8 @@ class TilePrinter(Printer):
         """The loop along the sum, `deep` numbers at a time."""
         for side in sides:
             self._start(c, side)
-        self._write(1, f"for first in range(0, {self._count(c.summed)} + {deep}, {deep}):")
+        long = "long" if c.update in self.apart else self._count(c.summed)
+        self._write(1, f"for first in range(0, {long} + {deep}, {deep}):")
         self._write(2, f"buffer = first // {deep} % 2")
         for side in sides:
             self._read(c, side)
@@ -184,6 +195,7 @@ class TilePrinter(Printer):
         before, self.axes = self.axes, self._named(c, side)
         deep, long = (re.sub(r" \+ (\d+ \* )?turn", "", place) for place in side.places())  # of the first turn
         deep = deep if side.pair == 1 else f"{deep} * {side.pair}"
+        deep = f"share * long + {deep}" if c.update in self.apart else deep
         for number, axes in ((deep, c.summed), (f"{side.begin} + {long}", side.axes)):
             if len(axes) > 1:
                 self._write(1, f"j = {number}")
@@ -294,8 +306,19 @@ class TilePrinter(Printer):
                 self._write(depth, f"j = {begin} + {place}")
             self._decode("j" if len(axes) > 1 else f"{begin} + {place}", axes, depth)
         self._write(depth, f"if {self._inside(c.rows)} and {self._inside(c.columns)}:")
+        if part := self.apart.get(c.update):
+            self._write(depth + 1, f"{part}[share, {self._number(c)}] = {self.cell}", c.update.node)
+            return
         self.names[c.update.access] = self.cell
         self._block(Block([*c.tail()]), depth + 1)
+
+    def _number(self, c: Contraction) -> str:
+        """The number of an element among all of the product."""
+        first, *others = [axis for axis in self.launch.axes if axis not in c.ones]
+        number = self.axes[first]
+        for axis in others:
+            number = f"{grouped(number)} * {self._extent(axis)} + {self.axes[axis]}"
+        return self._bits(number)
 
     # ------------------------------------------------------------------------------------------------- counters
 

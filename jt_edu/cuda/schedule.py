@@ -10,6 +10,7 @@
     parts     a block for each part             for i: s = s + a[i]                  of one long sum
     whole     and one for the sums of those
     tiles     a block for each tile             for i: for j: for k: s = s + x[i, k] * y[k, j]        contraction.py
+    ends      and a thread for each sum, if several blocks have done parts of it
     scatter   a thread for each element         for i: out[where[i]] += a[i]         changes at one place take turns
     winners   and before, who may write         for i: out[where[i]] = a[i]          the last one of a place
     once      one thread                        whatever is left
@@ -150,7 +151,7 @@ def launches(nest: Nest) -> list[Launch]:
     axes, row = _chain(nest.top, common)
     product = contraction(nest, axes, row)
     if product is not None:
-        return [Launch("tiles", nest.top, axes, product=product)]
+        return in_tiles(nest, axes, product)
     alone = nest.span is None
     inner = _shared_by_threads(row, axes, nest)
     count = math.prod(nest.extents[a] for a in axes)
@@ -172,6 +173,12 @@ def launches(nest: Nest) -> list[Launch]:
     if nest.span is not None:
         return [Launch("each", nest.top, axes if nest.span in axes else (nest.span,))]
     return [Launch("once", nest.top)]
+
+
+def in_tiles(nest: Nest, axes: tuple[int, ...], c: Contraction) -> list[Launch]:
+    """A product in tiles; and where several blocks share a sum, what adds their parts in order."""
+    ends = [Launch("ends", nest.top, axes, {*c.summed, *c.ones}.difference(axes))]
+    return [Launch("tiles", nest.top, axes, product=c), *(ends if c.tile.parts > 1 else [])]
 
 
 def _chain(block: Block, common: set[int] | None) -> tuple[tuple[int, ...], Block]:

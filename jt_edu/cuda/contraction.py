@@ -51,9 +51,9 @@ def tile_of(rows: int, columns: int, batch: int, long: int, bytes_each: int) -> 
 
     def fits(tile: Tile) -> bool:
         high, wide = rows / (SIDE * tile.down), columns / (SIDE * tile.across)
-        blocks, padded = int(high) * int(wide) * batch * tile.parts, math.ceil(high) * math.ceil(wide) / (high * wide)
-        small = tile.down * tile.across <= 16
-        return min(high, wide) >= 1 and (small or (bytes_each <= 4 and blocks >= FULL and padded <= PADDED))
+        full = math.ceil(high) * math.ceil(wide) <= PADDED * high * wide
+        small, blocks = tile.down * tile.across <= 16, int(high) * int(wide) * batch * tile.parts
+        return min(high, wide) >= 1 and (small or (bytes_each <= 4 and blocks >= FULL and full))
 
     shared = [shared_by(tile, rows, columns, batch, long) for tile in TILES]
     found = next((tile for tile in shared if fits(tile)), shared[-1])

@@ -96,7 +96,8 @@ class TilePrinter(Printer):
             self._write(1, f'{side.name} = cuda.shared.array({shape}, "{c.dtype}")', c.update.node)
             self._write(1, f'next_{side.name} = cuda.local.array({side.turns}, "{c.dtype}")')
         start = self._begin(c, sides)
-        self._write(1, f"down, across = {DOWN}, {ACROSS}")
+        down, across = (ACROSS, DOWN) if one and self._order(c)[-1] in c.rows else (DOWN, ACROSS)
+        self._write(1, f"down, across = {down}, {across}")
         for name, count in (("x", tile.down), ("y", tile.across)) if not one else ():
             self._write(1, f'{name} = cuda.local.array((2, {count}), "{c.dtype}")')
         self._sums(c, [] if one else [("p", tile.down), ("q", tile.across)])
@@ -314,11 +315,15 @@ class TilePrinter(Printer):
 
     def _number(self, c: Contraction) -> str:
         """The number of an element among all of the product."""
-        first, *others = [axis for axis in self.launch.axes if axis not in c.ones]
+        first, *others = self._order(c)
         number = self.axes[first]
         for axis in others:
             number = f"{grouped(number)} * {self._extent(axis)} + {self.axes[axis]}"
         return self._bits(number)
+
+    def _order(self, c: Contraction) -> list[int]:
+        """The loops over elements, in the order in which those lie in memory."""
+        return [axis for axis in self.launch.axes if axis not in c.ones]
 
     # ------------------------------------------------------------------------------------------------- counters
 

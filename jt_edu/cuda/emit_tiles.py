@@ -11,8 +11,9 @@
 What is multiplied was read one turn before: meanwhile numbers of the next tile are on their way into registers. Then
 they go into the other one of two buffers, from which nobody reads any more since the last barrier.
 
-A thread multiplies 8 by 8 numbers, in quads that lie side by side: so a GPU reads four at once. A line of a tile has
-one quad more than it needs, so that a column of it lies in several banks.
+A thread multiplies 8 by 8 numbers, each 8th along a side of the tile. Four of those are a quad, and lie side by side: so
+a GPU reads four at once, and what 8 lanes store lies side by side as well. A line of a tile has one quad more than it
+needs, so that a column of it lies in several banks.
 
 Which element of an array is read depends on counters of many loops. To divide for them takes as long as 20 products, so
 it is done before the loop; in it counters go on as those of an odometer do (`_advance`). Whole numbers have 32 bits
@@ -65,8 +66,17 @@ class Side(NamedTuple):
     def places(self) -> tuple[str, str]:
         """Which word of which line a thread reads: side by side are those that lie so in memory."""
         if self.along:
-            return f"thread % {self.deep}", f"thread // {self.deep} + {THREADS // self.deep} * turn"
+            both = self.deep == SIDE < self.long  # lines of a warp: in one quad, if that has numbers of several
+            line = "thread // 32 + thread // 16 % 2 * 8" if both else f"thread // {self.deep}"
+            return f"thread % {self.deep}", f"{line} + {THREADS // self.deep} * turn"
         return f"thread // {self.long} * {self.turns} + turn", f"thread % {self.long}"
+
+    def cell(self, buffer: str, k: str, wide: str) -> str:
+        """A number of a tile: in a quad are those that a thread multiplies, of which neighbors have neighbors."""
+        quad = f"{wide} // 4, {wide} % 4"
+        if self.long > SIDE:
+            quad = f"{wide} // 32 * 8 + {wide} % 8, {wide} // 8 % 4"
+        return f"{self.name}[{buffer}, {k}, {quad}]"
 
     def moves(self, summed: tuple[int, ...]) -> list[tuple[tuple[int, ...], int]]:
         """Which counters go on, and how far: from turn to turn, and from tile to tile."""
@@ -96,14 +106,15 @@ class TilePrinter(Printer):
             self._write(1, f'{side.name} = cuda.shared.array({shape}, "{c.dtype}")', c.update.node)
             self._write(1, f'next_{side.name} = cuda.local.array({side.turns}, "{c.dtype}")')
         start = self._begin(c, sides)
-        down, across = (ACROSS, DOWN) if one and self._order(c)[-1] in c.rows else (DOWN, ACROSS)
+        down, across = (ACROSS, DOWN) if self._order(c)[-1] in c.rows else (DOWN, ACROSS)
         self._write(1, f"down, across = {down}, {across}")
         for name, count in (("x", tile.down), ("y", tile.across)) if not one else ():
             self._write(1, f'{name} = cuda.local.array((2, {count}), "{c.dtype}")')
         self._sums(c, [] if one else [("p", tile.down), ("q", tile.across)])
-        self._along(c, sides, tile.deep, self._multiply_one if one else self._multiply)
+        self._along(c, sides, tile.deep, lambda c: self._multiply_one(c, sides) if one else self._multiply(c))
         parts = ("down", "p"), ("across", "q")
-        self._end(c, [part if one else f"{part} * 4 + {n} // 4 * {4 * SIDE} + {n} % 4" for part, n in parts])
+        place = "{0} // 8 * 32 + {0} % 8 + {1} // 4 * 64 + {1} % 4 * 8"
+        self._end(c, [part if one else place.format(part, n) for part, n in parts])
         self._counted(head)
         return start
 
@@ -277,11 +288,11 @@ class TilePrinter(Printer):
     def _put(self, side: Side) -> str:
         """What writes a number that was read into shared memory."""
         k, wide = side.places()
-        return f"{side.name}[buffer, {k}, ({wide}) // 4, ({wide}) % 4] = next_{side.name}[turn]"
+        return f"{side.cell('buffer', k, f'({wide})')} = next_{side.name}[turn]"
 
-    def _multiply_one(self, c: Contraction) -> None:
+    def _multiply_one(self, c: Contraction, sides: Sequence[Side]) -> None:
         self._write(3, f"for k in range({c.tile.deep}):")
-        cells = [f"{name}[1 - buffer, k, {n} // 4, {n} % 4]" for name, n in (("left", "down"), ("right", "across"))]
+        cells = [side.cell("1 - buffer", "k", n) for side, n in zip(sides, ("down", "across"), strict=True)]
         self._write(4, f"{self.cell} = {self.cell} + {' * '.join(cells)}", c.update.node)
 
     def _multiply(self, c: Contraction) -> None:

@@ -162,7 +162,7 @@ def loop_around(word, ptx):
 
 
 def convolution(stride):
-    return nn.conv2d(room(16, 64, 32, 32), room(128, 64, 3, 3), None, stride, 1)
+    return nn.conv2d(room(16, 64, 32, 32), room(128 // stride, 64, 3, 3), None, stride, 1)
 
 
 PRODUCTS = {

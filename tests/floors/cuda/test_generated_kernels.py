@@ -206,7 +206,6 @@ SHARED = {  # and among how many blocks
     "of float64": (lambda: LONG_LEFT.cast("float64").transpose(1, 0) @ LONG_RIGHT.cast("float64"), 3),
     "of halves": (lambda: LONG_LEFT.cast("float16").transpose(1, 0) @ LONG_RIGHT.cast("float16"), 3),
     "of a batch": (lambda: LONG_BATCH @ LONG_RIGHT[:33], 7),
-    "on tensor cores": (lambda: LONG_BATCH @ LONG_RIGHT[:33], 3),
     "gradient of weights on tensor cores": (lambda: gradient(jt.nn.conv2d, IMAGES, WEIGHTS), 3),
     "gradient of weights, in groups": (lambda: gradient(lambda x, w: jt.nn.conv2d(x, w, groups=2), IMAGES, GROUPS), 3),
 }
@@ -218,10 +217,9 @@ def test_several_blocks_share_a_long_sum_of_a_product_and_parts_are_added_in_ord
     graph, parts = SHARED[name]
     expected, cores = graph().numpy(), "tensor" in name
     monkeypatch.setattr(contraction, "shared_by", lambda tile, *_: tile._replace(parts=parts))
-    for wishes in (jt.backends.cuda.matmul, jt.backends.conv):
-        monkeypatch.setattr(wishes, "allow_tf32", cores)
     forget_plans()
-    found, sources = texts(graph)
+    with jt.backends.conv.flags(allow_tf32=cores):
+        found, sources = texts(graph)
     forget_plans()
 
     source = [source for source in sources if "part0" in source][-1]

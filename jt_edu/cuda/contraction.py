@@ -47,7 +47,7 @@ TILES = (Tile(8, 8), Tile(8, 4), Tile(4, 8), Tile(4, 4), Tile(1, 1))
 
 
 def tile_of(rows: int, columns: int, batch: int, long: int, bytes_each: int) -> Tile:
-    """The largest tile that a product with a sum of `long` is large enough for, and whose numbers fit into registers."""
+    """The largest tile that a product of so long sums is large enough for, and whose numbers fit into registers."""
 
     def fits(tile: Tile) -> bool:
         high, wide = rows / (SIDE * tile.down), columns / (SIDE * tile.across)
@@ -80,6 +80,7 @@ class Contraction:
     items: list[Value | Store]  # all that are computed, and stores of what becomes of each sum, in their order
     tile: Tile
     ones: set[int]  # loops of one iteration, which are none of these
+    rows_last: bool  # whether elements that lie side by side are of different rows
 
     @property
     def dtype(self) -> str:
@@ -152,7 +153,8 @@ def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction |
     ones = {*axes, *_chain_of_sums(body)}.difference(*groups)
     high, wide, times, long = (math.prod(nest.extents[a] for a in group) for group in groups)
     tile = tile_of(high, wide, times, long, np.dtype(update.node.dtype.compute).itemsize)
-    return Contraction(down, across, batch, summed, update, factors[0], factors[1], kept, tile, ones)
+    rows_last = [a for a in axes if a not in ones][-1] in down
+    return Contraction(down, across, batch, summed, update, factors[0], factors[1], kept, tile, ones, rows_last)
 
 
 def _longer(axes: tuple[int, ...], nest: Nest) -> tuple[int, ...]:

@@ -75,8 +75,8 @@ class TensorPrinter(TilePrinter):
 
     def _tensor_tiles(self, c: Contraction, numbers: str) -> str:
         """The body of a kernel for a product; how many blocks of how many threads do it."""
-        if self._order(c)[-1] in c.columns:  # 8 lanes store what lies side by side, if that is rows
-            c = replace(c, rows=c.columns, columns=c.rows, left=c.right, right=c.left)
+        if not c.rows_last:  # 8 lanes store what lies side by side, if that is rows
+            c = replace(c, rows=c.columns, columns=c.rows, left=c.right, right=c.left, rows_last=True)
         self.numbers, each, pair, head = numbers, self._each(c), 1 if numbers == "tf32" else 2, self._whole_numbers(c)
         sides = self._sides(c, UNIT * each, UNIT * each, WORDS, pair)
         for side in sides:

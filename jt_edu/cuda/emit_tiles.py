@@ -11,9 +11,12 @@
 What is multiplied was read one turn before: meanwhile numbers of the next tile are on their way into registers. Then
 they go into the other one of two buffers, from which nobody reads any more since the last barrier.
 
-A thread multiplies 8 by 8 numbers, each 8th along a side of the tile. Four of those are a quad, and lie side by side: so
-a GPU reads four at once, and what 8 lanes store lies side by side as well. A line of a tile has one quad more than it
-needs, so that a column of it lies in several banks.
+A thread multiplies 8 by 8 numbers, each 8th along a side of the tile. Four of them are a quad and lie side by side: a
+GPU reads four at once, and what 8 lanes store lies side by side, too. A line of a tile has one quad more than it needs,
+so that a column of it lies in several banks.
+
+Where there are few tiles and sums are long, several blocks share a tile: each does a part of the sum and stores it in
+`part0[share, ...]`, and a kernel behind this one adds the parts in order.
 
 Which element of an array is read depends on counters of many loops. To divide for them takes as long as 20 products, so
 it is done before the loop; in it counters go on as those of an odometer do (`_advance`). Whole numbers have 32 bits
@@ -26,15 +29,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from jt_edu.codegen.emit_python import Argument, Printer
 from jt_edu.codegen.loop_ir import Access, Block, Update, Value, accesses
 from jt_edu.cuda.contraction import SIDE, Contraction
 from jt_edu.ir.index_expr import Index, as_index, binary, counter, size
-
-if TYPE_CHECKING:
-    from jt_edu.cuda.schedule import Launch
 
 THREADS = SIDE * SIDE  # of a block
 DOWN, ACROSS = "thread // 64 * 4 + thread % 32 // 8", "thread // 32 % 2 * 8 + thread % 8"  # a warp has 4 by 8 of them
@@ -93,7 +93,6 @@ class TilePrinter(Printer):
     loops: Sequence[tuple[str, int]] = ()  # over the sums of a thread: counter, and how many
     whole, word = False, ""  # while a product is printed, and what makes its whole numbers short
     outside: dict[int, str]  # names of counters around it
-    launch: Launch
     apart: dict[Update, str]  # sums of which blocks do parts -> an array of those
     sizes: dict[object, Index]  # how far apart numbers of arrays are: kept, since each is a parameter of its own
 
@@ -106,7 +105,7 @@ class TilePrinter(Printer):
             self._write(1, f'{side.name} = cuda.shared.array({shape}, "{c.dtype}")', c.update.node)
             self._write(1, f'next_{side.name} = cuda.local.array({side.turns}, "{c.dtype}")')
         start = self._begin(c, sides)
-        down, across = (ACROSS, DOWN) if self._order(c)[-1] in c.rows else (DOWN, ACROSS)
+        down, across = (ACROSS, DOWN) if c.rows_last else (DOWN, ACROSS)
         self._write(1, f"down, across = {down}, {across}")
         for name, count in (("x", tile.down), ("y", tile.across)) if not one else ():
             self._write(1, f'{name} = cuda.local.array((2, {count}), "{c.dtype}")')
@@ -164,6 +163,8 @@ class TilePrinter(Printer):
             self._write(1, f"share = {self._bits(f'cuda.blockIdx.x // (high * wide{times})')}")
             self._write(1, f"long = {self._bits(f'-(-{long} // ({deep} * {part}.shape[0])) * {deep}')}")
             times, number = f"{times} * {part}.shape[0]", f" % {grouped(self._count(c.batch))}"
+            if c.batch:
+                self._write(1, f"batch = {self._bits(f'cuda.blockIdx.x // (high * wide){number}')}")
         self._decode(f"cuda.blockIdx.x // (high * wide){number}", c.batch, 1)
         return f"max(1, {high} * {wide}{times}), {THREADS}"
 
@@ -307,6 +308,9 @@ class TilePrinter(Printer):
 
     def _end(self, c: Contraction, places: Sequence[str]) -> None:
         """What becomes of each sum of a thread."""
+        if part := self.apart.get(c.update):
+            self._end_of_part(c, part, places)
+            return
         of_row = [loop for loop in self.loops if re.search(rf"\b{loop[0]}\b", places[0])]
         depth = 1
         for begin, axes, place, loops in (
@@ -318,23 +322,18 @@ class TilePrinter(Printer):
                 self._write(depth, f"j = {begin} + {place}")
             self._decode("j" if len(axes) > 1 else f"{begin} + {place}", axes, depth)
         self._write(depth, f"if {self._inside(c.rows)} and {self._inside(c.columns)}:")
-        if part := self.apart.get(c.update):
-            self._write(depth + 1, f"{part}[share, {self._number(c)}] = {self.cell}", c.update.node)
-            return
         self.names[c.update.access] = self.cell
         self._block(Block([*c.tail()]), depth + 1)
 
-    def _number(self, c: Contraction) -> str:
-        """The number of an element among all of the product."""
-        first, *others = self._order(c)
-        number = self.axes[first]
-        for axis in others:
-            number = f"{grouped(number)} * {self._extent(axis)} + {self.axes[axis]}"
-        return self._bits(number)
-
-    def _order(self, c: Contraction) -> list[int]:
-        """The loops over elements, in the order in which those lie in memory."""
-        return [axis for axis in self.launch.axes if axis not in c.ones]
+    def _end_of_part(self, c: Contraction, part: str, places: Sequence[str]) -> None:
+        """Each sum is one of several parts: nothing is divided, since places are numbers of rows and columns."""
+        depth = self._over(self.loops, 1)
+        rows, columns = (grouped(self._count(axes)) for axes in (c.rows, c.columns))
+        self._write(depth, f"i, j = {self._bits(f'row + {places[0]}')}, {self._bits(f'column + {places[1]}')}")
+        self._write(depth, f"if i < {rows} and j < {columns}:")
+        (outer, far), (inner, long) = (("j", columns), ("i", rows))[:: 1 if c.rows_last else -1]
+        number = f"(batch * {far} + {outer}) * {long} + {inner}" if c.batch else f"{outer} * {long} + {inner}"
+        self._write(depth + 1, f"{part}[share, {self._bits(number)}] = {self.cell}", c.update.node)
 
     # ------------------------------------------------------------------------------------------------- counters
 

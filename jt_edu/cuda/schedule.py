@@ -177,7 +177,9 @@ def launches(nest: Nest) -> list[Launch]:
 
 def in_tiles(nest: Nest, axes: tuple[int, ...], c: Contraction) -> list[Launch]:
     """A product in tiles; and where several blocks share a sum, what adds their parts in order."""
-    ends = [Launch("ends", nest.top, axes, {*c.summed, *c.ones}.difference(axes))]
+    order = (*c.batch, *(c.columns + c.rows if c.rows_last else c.rows + c.columns))
+    ones = tuple(a for a in axes if a in c.ones)
+    ends = [Launch("ends", nest.top, order + ones, {*c.summed, *c.ones}.difference(axes))]
     return [Launch("tiles", nest.top, axes, product=c), *(ends if c.tile.parts > 1 else [])]
 
 

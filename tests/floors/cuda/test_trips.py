@@ -59,8 +59,8 @@ IMAGE = numbers(1, 2, 8, 8)
 PRODUCTS = {
     "product": lambda: numbers(64, 8) @ numbers(8, 64),
     "convolution": lambda: jt.nn.conv2d(IMAGE, numbers(64, 2, 3, 3), None, 1, 1),
-    "small product": lambda: numbers(32, 20) @ numbers(20, 32),
-    "small convolution": lambda: jt.nn.conv2d(IMAGE, numbers(32, 2, 3, 3), None, 1, 1),
+    "small product": lambda: numbers(16, 20) @ numbers(20, 32),
+    "small convolution": lambda: jt.nn.conv2d(IMAGE, numbers(16, 2, 3, 3), None, 1, 1),
 }
 
 

@@ -205,7 +205,7 @@ SHARED = {  # and among how many blocks
     "and what becomes of it": (lambda: jt.nn.relu(LONG_LEFT.transpose(1, 0) @ LONG_RIGHT + BIAS[:9]) * 2, 5),
     "of float64": (lambda: LONG_LEFT.cast("float64").transpose(1, 0) @ LONG_RIGHT.cast("float64"), 3),
     "of halves": (lambda: LONG_LEFT.cast("float16").transpose(1, 0) @ LONG_RIGHT.cast("float16"), 3),
-    "of a batch": (lambda: LONG_BATCH @ LONG_RIGHT[:33], 7),
+    "of a batch": (lambda: LONG_BATCH @ LONG_BATCH.transpose(0, 2, 1), 7),
     "gradient of weights on tensor cores": (lambda: gradient(jt.nn.conv2d, IMAGES, WEIGHTS), 3),
     "gradient of weights, in groups": (lambda: gradient(lambda x, w: jt.nn.conv2d(x, w, groups=2), IMAGES, GROUPS), 3),
 }

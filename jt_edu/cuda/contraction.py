@@ -29,6 +29,9 @@ from jt_edu.ir.scalar_ops import MULTIPLY
 WORTH = 4096  # products of two numbers, from which on a tile pays
 SIDE = 16  # threads along each side of a block
 FULL = 64  # blocks, from which on larger tiles leave no part of a GPU idle
+PLACES = 264  # for blocks of a large GPU: below FULL, several share a sum until there are as many
+LEAST = 256  # numbers of a sum, for which a block of its own pays
+PADDED = 1.5  # times as many numbers as there are, which large tiles may have
 
 
 class Tile(NamedTuple):
@@ -37,6 +40,7 @@ class Tile(NamedTuple):
     down: int
     across: int
     deep: int = 16
+    parts: int = 1  # of the sum, each of which a block of its own does
 
 
 TILES = (Tile(8, 8), Tile(8, 4), Tile(4, 8), Tile(4, 4), Tile(1, 1))
@@ -48,15 +52,23 @@ def tiles_in_registers(bytes_each: int) -> list[Tile]:
     return [tile._replace(deep=8) if tile.down > 1 and bytes_each > 8 else tile for tile in tiles]
 
 
-def tile_of(rows: int, columns: int, batch: int, bytes_each: int) -> Tile:
-    """The largest tile that a product is large enough for, and whose numbers fit into registers."""
+def tile_of(rows: int, columns: int, batch: int, long: int, bytes_each: int) -> Tile:
+    """The largest tile that a product of so long sums is large enough for, and whose numbers fit into registers."""
 
     def fits(tile: Tile) -> bool:
-        high, wide = rows // (SIDE * tile.down), columns // (SIDE * tile.across)
-        return min(high, wide) > 0 and (tile.down * tile.across <= 16 or high * wide * batch >= FULL)
+        high, wide = rows / (SIDE * tile.down), columns / (SIDE * tile.across)
+        full = math.ceil(high) * math.ceil(wide) <= PADDED * high * wide
+        small, blocks = tile.down * tile.across <= 16, int(high) * int(wide) * batch * tile.parts
+        return min(high, wide) >= 1 and (small or (blocks >= FULL and full))
 
-    tiles = tiles_in_registers(bytes_each)
+    tiles = [shared_by(tile, rows, columns, batch, long) for tile in tiles_in_registers(bytes_each)]
     return next((tile for tile in tiles if fits(tile)), tiles[-1])
+
+
+def shared_by(tile: Tile, rows: int, columns: int, batch: int, long: int) -> Tile:
+    """A tile whose sums several blocks share, if without that a large GPU had few blocks."""
+    blocks = max(1, -(-rows // (SIDE * tile.down)) * -(-columns // (SIDE * tile.across)) * batch)
+    return tile._replace(parts=max(1, min(PLACES // blocks, long // LEAST)) if blocks < FULL else 1)
 
 
 @dataclass
@@ -73,6 +85,7 @@ class Contraction:
     items: list[Value | Store]  # all that are computed, and stores of what becomes of each sum, in their order
     tile: Tile = TILES[-1]
     ones: frozenset[int] = frozenset()  # loops of one iteration, which are none of these
+    rows_last: bool = False  # whether elements that lie side by side are of different rows
     asked: int = 0  # matrices along each side that a warp computes on tensor cores, if somebody has measured that
 
     @property
@@ -159,9 +172,10 @@ def contraction(nest: Nest, axes: tuple[int, ...], body: Block) -> Contraction |
     down, across, batch = (tuple(a for a in axes if a in group) for group in (rows, columns, {*axes} - rows - columns))
     down, across, batch, summed = groups = [_longer(group, nest) for group in (down, across, batch, c.summed)]
     ones = frozenset({*axes, *c.summed}.difference(*groups))
-    high, wide, times = (math.prod(nest.extents[a] for a in group) for group in (down, across, batch))
-    tile = tile_of(high, wide, times, np.dtype(c.update.node.dtype.compute).itemsize)
-    return replace(c, rows=down, columns=across, batch=batch, summed=summed, tile=tile, ones=ones)
+    high, wide, times, long = (math.prod(nest.extents[a] for a in group) for group in groups)
+    tile = tile_of(high, wide, times, long, np.dtype(c.dtype).itemsize)
+    last = [a for a in axes if a not in ones][-1] in down
+    return replace(c, rows=down, columns=across, batch=batch, summed=summed, tile=tile, ones=ones, rows_last=last)
 
 
 def _longer(axes: tuple[int, ...], nest: Nest) -> tuple[int, ...]:

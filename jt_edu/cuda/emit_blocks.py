@@ -31,7 +31,6 @@ class BlockPrinter(TilePrinter):
     """Prints sums of columns, and what is read along another axis than it is written."""
 
     number: str
-    apart: dict[Update, str]
     cells: dict[Access, str]  # elements of arrays that are in shared memory
 
     def _columns(self, launch: Launch) -> str:

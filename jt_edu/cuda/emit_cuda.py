@@ -169,6 +169,8 @@ class CudaPrinter(TensorPrinter, BlockPrinter):
             case "tiles":
                 assert launch.product is not None, "tiles are those of a product"
                 node = launch.product.update.node
+                if launch.product.tile.parts > 1:
+                    self.apart[launch.product.update] = self._part(launch.product.update, "")
                 numbers = numbers_of(launch.product, self.able, self.twins.get(node, node))
                 return self._tensor_tiles(launch.product, numbers) if numbers else self._tiles(launch.product)
             case "once":
@@ -297,12 +299,15 @@ class CudaPrinter(TensorPrinter, BlockPrinter):
 
     def _part(self, update: Update, last: str) -> str:
         """An array for the sums of all blocks."""
-        name = self._new("part")
+        name, c, kind = self._new("part"), self.launch.product, stored_as(update)
         self.parts.append(name)
         size = f"min({PARTS}, -(-{last} // {PARTS}))"
+        if c is not None:
+            parts = self._parameter(("parts", update), "k", "int64", Argument("length", length=c.tile.parts))
+            size, kind = f"({parts}, {self._count(self.launch.axes)})", c.dtype
         if self.launch.kind == "columns":
             size = f"({self._parts(self.launch)}, {self._count(self.launch.axes)})"
-        self.rooms.append(f'    {name} = cuda.device_array({size}, "{stored_as(update)}")')
+        self.rooms.append(f'    {name} = cuda.device_array({size}, "{kind}")')
         return name
 
     def _sum_parts(self, sums: list[Update], depth: int) -> None:

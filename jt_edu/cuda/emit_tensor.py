@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
 
 from jt_edu.backends.convolve.options import options
 from jt_edu.base import dtypes
@@ -74,6 +75,8 @@ class TensorPrinter(TilePrinter):
 
     def _tensor_tiles(self, c: Contraction, numbers: str) -> str:
         """The body of a kernel for a product; how many blocks of how many threads do it."""
+        if not c.rows_last:  # 8 lanes store what lies side by side, if that is rows
+            c = replace(c, rows=c.columns, columns=c.rows, left=c.right, right=c.left, rows_last=True)
         self.numbers, each, pair, head = numbers, self._each(c), 1 if numbers == "tf32" else 2, self._whole_numbers(c)
         sides = self._sides(c, UNIT * each, UNIT * each, WORDS, pair)
         for side in sides:
@@ -99,7 +102,7 @@ class TensorPrinter(TilePrinter):
 
         def fills(each: int) -> bool:
             tile = UNIT * each
-            return min(down, across) >= tile and -(-down // tile) * -(-across // tile) * batch >= FULL
+            return min(down, across) >= tile and -(-down // tile) * -(-across // tile) * batch * c.tile.parts >= FULL
 
         return c.asked or next((each for each in (4, 2) if fills(each)), 1)
 

@@ -11,8 +11,12 @@
 What is multiplied was read one turn before: meanwhile numbers of the next tile are on their way into registers. Then
 they go into the other one of two buffers, from which nobody reads any more since the last barrier.
 
-A thread multiplies 8 by 8 numbers, in quads that lie side by side: so a GPU reads four at once. A line of a tile has
-one quad more than it needs, so that a column of it lies in several banks.
+A thread multiplies 8 by 8 numbers, each 8th along a side of the tile. Four of them are a quad and lie side by side: a
+GPU reads four at once, and what 8 lanes store lies side by side, too. A line of a tile has one quad more than it needs,
+so that a column of it lies in several banks.
+
+Where there are few tiles and sums are long, several blocks share a tile: each does a part of the sum and stores it in
+`part0[share, ...]`, and a kernel behind this one adds the parts in order.
 
 Which element of an array is read depends on counters of many loops. To divide for them takes as long as 20 products, so
 it is done before the loop; in it counters go on as those of an odometer do (`_advance`). Whole numbers have 32 bits
@@ -28,13 +32,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from jt_edu.codegen.emit_python import Argument, Printer
-from jt_edu.codegen.loop_ir import Access, Block, Value, accesses
+from jt_edu.codegen.loop_ir import Access, Block, Update, Value, accesses
 from jt_edu.cuda.contraction import SIDE, Contraction, lies_along
 from jt_edu.ir.index_expr import Index, as_index, binary, size
 
 THREADS = SIDE * SIDE  # of a block
 DOWN, ACROSS = "thread // 64 * 4 + thread % 32 // 8", "thread // 32 % 2 * 8 + thread % 8"  # a warp has 4 by 8 of them
-SMALL = 2**31 - 4096  # numbers that can be counted in 32 bits, and a tile beyond the end
+SMALL = 2**31 - 8192  # numbers that can be counted in 32 bits, and a tile beyond the end
 SIDES = ("left", "row", "u"), ("right", "column", "v")
 LENGTHS = re.compile(r"\b[nk]\d+\b")
 NONE = as_index(0)
@@ -62,8 +66,17 @@ class Side(NamedTuple):
     def places(self) -> tuple[str, str]:
         """Which word of which line a thread reads: side by side are those that lie so in memory."""
         if self.along:
-            return f"thread % {self.deep}", f"thread // {self.deep} + {THREADS // self.deep} * turn"
+            both = self.deep == SIDE < self.long  # lines of a warp: in one quad, if that has numbers of several
+            line = "thread // 32 + thread // 16 % 2 * 8" if both else f"thread // {self.deep}"
+            return f"thread % {self.deep}", f"{line} + {THREADS // self.deep} * turn"
         return f"thread // {self.long} * {self.turns} + turn", f"thread % {self.long}"
+
+    def cell(self, buffer: str, k: str, wide: str) -> str:
+        """A number of a tile: in a quad are those that a thread multiplies, of which neighbors have neighbors."""
+        quad = f"{wide} // 4, {wide} % 4"
+        if self.long > SIDE:
+            quad = f"{wide} // 32 * 8 + {wide} % 8, {wide} // 8 % 4"
+        return f"{self.name}[{buffer}, {k}, {quad}]"
 
     def moves(self, summed: tuple[int, ...]) -> list[tuple[tuple[int, ...], int]]:
         """Which counters go on, and how far: from turn to turn, and from tile to tile."""
@@ -80,6 +93,7 @@ class TilePrinter(Printer):
     loops: Sequence[tuple[str, int]] = ()  # over the sums of a thread: counter, and how many
     whole, word = False, ""  # while a product is printed, and what makes its whole numbers short
     outside: dict[int, str]  # names of counters around it
+    apart: dict[Update, str]  # sums of which blocks do parts -> an array of those
     sizes: dict[object, Index]  # how far apart numbers of arrays are: kept, since each is a parameter of its own
 
     def _tiles(self, c: Contraction) -> str:
@@ -91,13 +105,15 @@ class TilePrinter(Printer):
             self._write(1, f'{side.name} = cuda.shared.array({shape}, "{c.dtype}")', c.update.node)
             self._write(1, f'next_{side.name} = cuda.local.array({side.turns}, "{c.dtype}")')
         start = self._begin(c, sides)
-        self._write(1, f"down, across = {DOWN}, {ACROSS}")
+        down, across = (ACROSS, DOWN) if c.rows_last else (DOWN, ACROSS)
+        self._write(1, f"down, across = {down}, {across}")
         for name, count in (("x", tile.down), ("y", tile.across)) if not one else ():
             self._write(1, f'{name} = cuda.local.array((2, {count}), "{c.dtype}")')
         self._sums(c, [] if one else [("p", tile.down), ("q", tile.across)])
-        self._along(c, sides, tile.deep, self._multiply_one if one else self._multiply)
+        self._along(c, sides, tile.deep, lambda c: self._multiply_one(c, sides) if one else self._multiply(c))
         parts = ("down", "p"), ("across", "q")
-        self._end(c, [part if one else f"{part} * 4 + {n} // 4 * {4 * SIDE} + {n} % 4" for part, n in parts])
+        place = "{0} // 8 * 32 + {0} % 8 + {1} // 4 * 64 + {1} % 4 * 8"
+        self._end(c, [part if one else place.format(part, n) for part, n in parts])
         self._counted(head)
         return start
 
@@ -135,8 +151,15 @@ class TilePrinter(Printer):
         self._write(1, f"thread, high, wide = cuda.threadIdx.x, {high}, {wide}")
         self._write(1, f"row = {self._bits(f'cuda.blockIdx.x % high * {sides[0].long}')}")
         self._write(1, f"column = {self._bits(f'cuda.blockIdx.x // high % wide * {sides[1].long}')}")
-        self._decode("cuda.blockIdx.x // (high * wide)", c.batch, 1)
-        times = f" * {self._count(c.batch)}" if c.batch else ""
+        times, number, part = f" * {self._count(c.batch)}" if c.batch else "", "", self.apart.get(c.update)
+        if part:
+            deep, long = sides[0].deep * sides[0].pair, grouped(self._count(c.summed))
+            self._write(1, f"share = {self._bits(f'cuda.blockIdx.x // (high * wide{times})')}")
+            self._write(1, f"long = {self._bits(f'-(-{long} // ({deep} * {part}.shape[0])) * {deep}')}")
+            times, number = f"{times} * {part}.shape[0]", f" % {grouped(self._count(c.batch))}"
+            if c.batch:
+                self._write(1, f"batch = {self._bits(f'cuda.blockIdx.x // (high * wide){number}')}")
+        self._decode(f"cuda.blockIdx.x // (high * wide){number}", c.batch, 1)
         return f"max(1, {high} * {wide}{times}), {THREADS}"
 
     def _sums(self, c: Contraction, loops: Sequence[tuple[str, int]]) -> None:
@@ -162,7 +185,8 @@ class TilePrinter(Printer):
         """The loop along the sum, `deep` numbers at a time."""
         for side in sides:
             self._start(c, side)
-        self._write(1, f"for first in range(0, {self._count(c.summed)} + {deep}, {deep}):")
+        long = "long" if c.update in self.apart else self._count(c.summed)
+        self._write(1, f"for first in range(0, {long} + {deep}, {deep}):")
         self._write(2, f"buffer = first // {deep} % 2")
         for side in sides:
             self._read(c, side)
@@ -178,6 +202,7 @@ class TilePrinter(Printer):
         before, self.axes = self.axes, self._named(c, side)
         deep, long = (re.sub(r" \+ (\d+ \* )?turn", "", place) for place in side.places())  # of the first turn
         deep = deep if side.pair == 1 else f"{deep} * {side.pair}"
+        deep = f"share * long + {deep}" if c.update in self.apart else deep
         for number, axes in ((deep, c.summed), (f"{side.begin} + {long}", side.axes)):
             if len(axes) > 1:
                 self._write(1, f"j = {number}")
@@ -258,11 +283,11 @@ class TilePrinter(Printer):
     def _put(self, side: Side) -> str:
         """What writes a number that was read into shared memory."""
         k, wide = side.places()
-        return f"{side.name}[buffer, {k}, ({wide}) // 4, ({wide}) % 4] = next_{side.name}[turn]"
+        return f"{side.cell('buffer', k, f'({wide})')} = next_{side.name}[turn]"
 
-    def _multiply_one(self, c: Contraction) -> None:
+    def _multiply_one(self, c: Contraction, sides: Sequence[Side]) -> None:
         self._write(3, f"for k in range({c.tile.deep}):")
-        cells = [f"{name}[1 - buffer, k, {n} // 4, {n} % 4]" for name, n in (("left", "down"), ("right", "across"))]
+        cells = [side.cell("1 - buffer", "k", n) for side, n in zip(sides, ("down", "across"), strict=True)]
         self._write(4, f"{self.cell} = {self.cell} + {' * '.join(cells)}", c.update.node)
 
     def _multiply(self, c: Contraction) -> None:
@@ -277,6 +302,9 @@ class TilePrinter(Printer):
 
     def _end(self, c: Contraction, places: Sequence[str]) -> None:
         """What becomes of each sum of a thread."""
+        if part := self.apart.get(c.update):
+            self._end_of_part(c, part, places)
+            return
         of_row = [loop for loop in self.loops if re.search(rf"\b{loop[0]}\b", places[0])]
         depth = 1
         for begin, axes, place, loops in (
@@ -290,6 +318,16 @@ class TilePrinter(Printer):
         self._write(depth, f"if {self._inside(c.rows)} and {self._inside(c.columns)}:")
         self.names[c.update.access] = self.cell
         self._block(Block([*c.tail()]), depth + 1)
+
+    def _end_of_part(self, c: Contraction, part: str, places: Sequence[str]) -> None:
+        """Each sum is one of several parts: nothing is divided, since places are numbers of rows and columns."""
+        depth = self._over(self.loops, 1)
+        rows, columns = (grouped(self._count(axes)) for axes in (c.rows, c.columns))
+        self._write(depth, f"i, j = {self._bits(f'row + {places[0]}')}, {self._bits(f'column + {places[1]}')}")
+        self._write(depth, f"if i < {rows} and j < {columns}:")
+        (outer, far), (inner, long) = (("j", columns), ("i", rows))[:: 1 if c.rows_last else -1]
+        number = f"(batch * {far} + {outer}) * {long} + {inner}" if c.batch else f"{outer} * {long} + {inner}"
+        self._write(depth + 1, f"{part}[share, {self._bits(number)}] = {self.cell}", c.update.node)
 
     # ------------------------------------------------------------------------------------------------- counters
 

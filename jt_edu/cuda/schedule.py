@@ -10,6 +10,7 @@
     parts     a block for each part             for i: s = s + a[i]                  of one long sum
     whole     and one for the sums of those
     tiles     a block for each tile             for i: for j: for k: s = s + x[i, k] * y[k, j]        contraction.py
+    ends      and a thread for each sum, if several blocks have done parts of it
     scatter   a thread for each element         for i: out[where[i]] += a[i]         changes at one place take turns
     winners   and before, who may write         for i: out[where[i]] = a[i]          the last one of a place
     once      one thread                        whatever is left
@@ -151,7 +152,7 @@ def launches(nest: Nest) -> list[Launch]:
     axes, row = _outer(nest)
     product = contraction(nest, axes, row)
     if product is not None:
-        return [Launch("tiles", nest.top, axes, product=product)]
+        return in_tiles(nest, axes, product)
     alone = nest.span is None
     inner = _shared_by_threads(row, axes, nest)
     count = math.prod(nest.extents[a] for a in axes)
@@ -183,6 +184,14 @@ def only_sum(nest: Nest) -> Contraction | None:
 def _outer(nest: Nest) -> tuple[tuple[int, ...], Block]:
     """The loops that nothing is summed over, and what is inside."""
     return _chain(nest.top, set.intersection(*nest.kept) if nest.kept else set())
+
+
+def in_tiles(nest: Nest, axes: tuple[int, ...], c: Contraction) -> list[Launch]:
+    """A product in tiles; and where several blocks share a sum, what adds their parts in order."""
+    order = (*c.batch, *(c.columns + c.rows if c.rows_last else c.rows + c.columns))
+    ones = tuple(a for a in axes if a in c.ones)
+    ends = [Launch("ends", nest.top, order + ones, {*c.summed, *c.ones}.difference(axes))]
+    return [Launch("tiles", nest.top, axes, product=c), *(ends if c.tile.parts > 1 else [])]
 
 
 def _chain(block: Block, common: set[int] | None) -> tuple[tuple[int, ...], Block]:

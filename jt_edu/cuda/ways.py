@@ -19,11 +19,11 @@ import numpy as np
 
 from jt_edu.codegen.emit_python import Text
 from jt_edu.codegen.loop_ir import Nest
-from jt_edu.cuda.contraction import SIDE, Contraction, lies_along, tiles_in_registers
+from jt_edu.cuda.contraction import SIDE, Contraction, lies_along, shared_by, tiles_in_registers
 from jt_edu.cuda.emit_tensor import UNIT, TensorPrinter, half_of, numbers_of
 from jt_edu.cuda.gather import Twins
 from jt_edu.cuda.library_products import convolutions_of, gemm_of, sizes_of
-from jt_edu.cuda.schedule import Launch, launches, only_sum
+from jt_edu.cuda.schedule import Launch, in_tiles, launches, only_sum
 from jt_edu.ir.conv_pattern import Sizes
 from jt_edu.ir.node import Node
 
@@ -51,7 +51,7 @@ def ways_of(nest: Nest, twins: Twins, able: Container[str], libraries: Container
         found[call.name] = [replace(usual[0], kind="each", call=call)]
     numbers = numbers_of(product, able, _node(product, twins))
     for name, chosen in _tiles(product, nest, numbers).items():
-        found[name] = [replace(usual[0], product=chosen)]
+        found[name] = in_tiles(nest, usual[0].axes, chosen)
     return found
 
 
@@ -61,8 +61,10 @@ def _tiles(product: Contraction, nest: Nest, numbers: str) -> dict[str, Contract
         first = TensorPrinter(nest)._each(product)
         sizes = sorted((1, 2, 4), key=lambda each: each != first)
         return {f"{numbers} tiles of {UNIT * each}": replace(product, asked=each) for each in sizes}
-    rows, columns = (math.prod(nest.extents[a] for a in axes) for axes in (product.rows, product.columns))
-    shapes = [product.tile, *tiles_in_registers(np.dtype(product.dtype).itemsize)]
+    groups = product.rows, product.columns, product.batch, product.summed
+    rows, columns, *more = (math.prod(nest.extents[a] for a in axes) for axes in groups)
+    tiles = tiles_in_registers(np.dtype(product.dtype).itemsize)
+    shapes = [product.tile, *(shared_by(tile, rows, columns, *more) for tile in tiles)]
     filled = [t for t in shapes if t in (shapes[0], shapes[-1]) or 2 * min(rows / t.down, columns / t.across) >= SIDE]
     return {f"tiles of {SIDE * t.down} x {SIDE * t.across}": replace(product, tile=t) for t in filled}
 

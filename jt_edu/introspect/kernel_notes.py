@@ -40,7 +40,7 @@ WAYS = {  # what the kernels of a GPU are called: cuda/schedule.py
     "each": "a thread for each element", "rows": "a block of threads for each row", "once": "one thread",
     "parts": "a block of threads for each part of a sum", "whole": "one for the sums of those",
     "tiles": "a block of threads for each tile of a product", "scatter": "a thread for each element, with atomics",
-    "columns": "a block of threads for 32 columns and a part of the rows", "ends": "one for the sums of each column",
+    "columns": "a block of threads for 32 columns and a part of the rows", "ends": "a thread for each sum of parts",
     "turned": "a block of threads for each tile that is turned", "winners": "a thread for each, to find the last one",
 }  # fmt: skip
 SUMS = {"cuBLAS": "a product by cuBLAS", "cuDNN": "a convolution by cuDNN"}

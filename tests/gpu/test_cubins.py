@@ -37,6 +37,7 @@ GRAPHS = {
     "rows": lambda: nn.softmax(room(9, 70), 1),
     "parts": lambda: room(1 << 16).sum(),
     "tiles": lambda: room(99, 70) @ room(70, 99),
+    "ends": lambda: room(4096, 20).transpose(1, 0) @ room(4096, 10),
     "scatter": gradient_by_number,
     "columns": lambda: room(70, 50).sum(0),
     "turned": lambda: room(70, 50).transpose(1, 0) * 2,
@@ -169,11 +170,12 @@ def loop_around(word, ptx):
 
 
 def convolution(stride):
-    return nn.conv2d(room(16, 64, 32, 32), room(128, 64, 3, 3), None, stride, 1)
+    return nn.conv2d(room(16, 64, 32, 32), room(128 // stride, 64, 3, 3), None, stride, 1)
 
 
 PRODUCTS = {
     "product": (lambda: room(4096, 64) @ room(64, 4096), 8 * 8),
+    "product whose sum is shared": (lambda: room(4096, 128).transpose(1, 0) @ room(4096, 4096), 8 * 8),
     "small product": (lambda: room(99, 70) @ room(70, 99), 4 * 4),
     "convolution": (lambda: convolution(1), 8 * 8),
     "convolution of every other place": (lambda: convolution(2), 8 * 4),
@@ -188,7 +190,7 @@ def test_along_the_sum_of_a_product_nothing_is_divided_and_sums_stay_in_register
 
     graph, each = PRODUCTS[name]
     (source,) = [s for s in texts(graph) if "tiles" in s.text]
-    ((kernel, kinds),) = launches(source)
+    (kernel, kinds), *_ = launches(source)
     ptx = to_ptx.ptx_of(kernel, kinds, ARCHS[0])
     whole, inner = loop_around(r"bar\.sync", ptx), loop_around(r"fma\.rn\.f32", ptx)
 

@@ -17,6 +17,7 @@ from jt_edu.cuda.contraction import Tile, tile_of
 from jt_edu.introspect.kernel_notes import WAYS
 from jt_edu.lens.assembly import assembly
 from jt_edu.lens.kernel_edit import find
+from jt_edu.runtime.devices import forget_plans
 
 
 def numbers(*shape, seed=0):
@@ -177,18 +178,55 @@ def test_blocks_of_a_product_are_in_one_row_since_a_grid_has_few_columns():
 @pytest.mark.parametrize(
     ("sizes", "tile"),
     [
-        ((4096, 4096, 1, 4), (8, 8, 16)),
-        ((4096, 4096, 1, 8), (4, 4, 16)),  # of float64 fewer fit into registers,
-        ((4096, 4096, 1, 16), (4, 4, 8)),  # and of complex ones into a block
-        ((100352, 64, 1, 4), (8, 4, 16)),
-        ((64, 100352, 1, 4), (4, 8, 16)),
-        ((512, 512, 1, 4), (4, 4, 16)),  # 16 blocks of the largest tiles would leave a GPU idle
-        ((512, 512, 4, 4), (8, 8, 16)),
-        ((63, 4096, 1, 4), (1, 1, 16)),
+        ((4096, 4096, 1, 4096, 4), (8, 8, 16, 1)),
+        ((4096, 4096, 1, 4096, 8), (4, 4, 16, 1)),  # of float64 fewer fit into registers,
+        ((4096, 4096, 1, 4096, 16), (4, 4, 8, 1)),  # and of complex ones into a block
+        ((100352, 64, 1, 4096, 4), (8, 4, 16, 1)),
+        ((64, 100352, 1, 4096, 4), (4, 8, 16, 1)),
+        ((512, 512, 1, 511, 4), (4, 4, 16, 1)),  # 16 blocks of the largest tiles would leave a GPU idle,
+        ((512, 512, 1, 512, 4), (8, 4, 16, 2)),  # but not if several of them share a sum
+        ((512, 512, 1, 1024, 4), (8, 8, 16, 4)),
+        ((512, 512, 4, 4096, 4), (8, 8, 16, 1)),
+        ((63, 4096, 1, 4096, 4), (1, 1, 16, 1)),
+        ((64, 576, 1, 32 * 56 * 56, 4), (4, 8, 16, 52)),  # weights of a convolution: 260 blocks
+        ((64, 147, 1, 32 * 112 * 112, 4), (4, 4, 16, 88)),  # larger ones are half empty
+        ((20, 10, 1, 4096, 4), (1, 1, 16, 16)),  # of a linear layer: 256 numbers of the sum for each block
+        ((20, 10, 1, 511, 4), (1, 1, 16, 1)),
+        ((0, 10, 1, 4096, 4), (1, 1, 16, 16)),
     ],
 )
 def test_tiles_are_as_large_as_a_product_is_large_enough_for(sizes, tile):
     assert tile_of(*sizes) == tile
+
+
+LONG_LEFT, LONG_RIGHT, LONG_BATCH = numbers(83, 18), numbers(83, 9), numbers(3, 20, 33)
+SHARED = {  # and among how many blocks
+    "product": (lambda: LONG_LEFT.transpose(1, 0) @ LONG_RIGHT, 4),
+    "and what becomes of it": (lambda: jt.nn.relu(LONG_LEFT.transpose(1, 0) @ LONG_RIGHT + BIAS[:9]) * 2, 5),
+    "of float64": (lambda: LONG_LEFT.cast("float64").transpose(1, 0) @ LONG_RIGHT.cast("float64"), 3),
+    "of halves": (lambda: LONG_LEFT.cast("float16").transpose(1, 0) @ LONG_RIGHT.cast("float16"), 3),
+    "of a batch": (lambda: LONG_BATCH @ LONG_BATCH.transpose(0, 2, 1), 7),
+    "gradient of weights on tensor cores": (lambda: gradient(jt.nn.conv2d, IMAGES, WEIGHTS), 3),
+    "gradient of weights, in groups": (lambda: gradient(lambda x, w: jt.nn.conv2d(x, w, groups=2), IMAGES, GROUPS), 3),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_several_blocks_share_a_long_sum_of_a_product_and_parts_are_added_in_order(monkeypatch, name):
+    """Among an odd number of blocks as well, of which the last has less to do than others, or nothing."""
+    graph, parts = SHARED[name]
+    expected, cores = graph().numpy(), "tensor" in name
+    monkeypatch.setattr(contraction, "shared_by", lambda tile, *_: tile._replace(parts=parts))
+    forget_plans()
+    with jt.backends.conv.flags(allow_tf32=cores):
+        found, sources = texts(graph)
+    forget_plans()
+
+    source = [source for source in sources if "part0" in source][-1]
+    assert re.findall(r"\n    (\w+)\[", source)[-2:] == ["tiles", "ends"]
+    assert ("mma" in source) == (cores or name == "of halves")
+    tolerance = 3e-3 if cores or expected.dtype == "float16" else 2e-5
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
 
 
 def test_threads_share_one_loop_of_a_nest_and_never_two():

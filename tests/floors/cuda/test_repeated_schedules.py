@@ -15,6 +15,7 @@ RUNS = 5  # the last two as graphs
 def tiles_of_small_products(monkeypatch):
     """To interpret large ones takes seconds."""
     monkeypatch.setattr(contraction, "WORTH", 200)
+    monkeypatch.setattr(contraction, "LEAST", 17)  # more than there are in the sums of convolutions below
     forget_plans()
     yield
     monkeypatch.undo()
@@ -59,6 +60,12 @@ CASES = {
     "a sort": (sorted_columns, (40, 8), ["def merged", "def each"], False),
     "a convolution's gradients in tiles": (gradients_of_a_convolution, (4, 8), ["def tiles"] * 4, False),
     "a convolution's gradients on tensor cores": (gradients_of_a_convolution, (4, 8), ["cuda.mma_tf32("] * 4, True),
+    "a sum that two blocks share": (
+        lambda x: [jt.nn.relu(x.transpose(1, 0) @ x)],
+        (40, 8),
+        ["def tiles", "def ends"],
+        False,
+    ),
     "sums of columns, and what is turned": (
         sums_of_columns,
         (40, 33),

@@ -20,7 +20,7 @@ GRAPHS = {
 }
 
 
-def trips(graph, monkeypatch):
+def trips(graph, monkeypatch, how=("read", "write")):
     """How many trips to memory the launches of a graph make, and how many would do: in arrays, and in shared memory."""
     runs, plain = [], Kernel.__getitem__
 
@@ -40,8 +40,9 @@ def trips(graph, monkeypatch):
     for run in runs:
         assert not run.findings
         for trip in run.trips:
-            found[trip.space][0] += trip.trips
-            found[trip.space][1] += trip.least
+            if trip.how in how:
+                found[trip.space][0] += trip.trips
+                found[trip.space][1] += trip.least
     return found
 
 
@@ -52,6 +53,26 @@ def test_lanes_read_and_write_neighbors_and_want_numbers_of_different_banks(monk
     (made, least), (banks, one) = found["global"], found["shared"]
     assert made <= (1.5 if name == "with ends" else 1) * least  # rows of 50 numbers begin within a sector
     assert banks == one > 0
+
+
+IMAGE = numbers(1, 2, 8, 8)
+PRODUCTS = {
+    "product": lambda: numbers(64, 8) @ numbers(8, 64),
+    "convolution": lambda: jt.nn.conv2d(IMAGE, numbers(64, 2, 3, 3), None, 1, 1),
+    "small product": lambda: numbers(16, 20) @ numbers(20, 32),
+    "small convolution": lambda: jt.nn.conv2d(IMAGE, numbers(16, 2, 3, 3), None, 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("tensor_cores", [False, True])
+def test_what_lanes_store_of_a_product_lies_side_by_side_in_rows_and_in_images(monkeypatch, name, tensor_cores):
+    jt.set_float32_matmul_precision("medium" if tensor_cores else "highest")
+    with jt.backends.conv.flags(allow_tf32=tensor_cores):
+        made, least = trips(PRODUCTS[name], monkeypatch, "write")["global"]
+    jt.set_float32_matmul_precision("highest")
+
+    assert made == least > 0
 
 
 @pytest.mark.parametrize("name", ["turned over", "turned over, and not"])

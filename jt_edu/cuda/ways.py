@@ -63,10 +63,10 @@ def _tiles(product: Contraction, nest: Nest, numbers: str) -> dict[str, Contract
         return {f"{numbers} tiles of {UNIT * each}": replace(product, asked=each) for each in sizes}
     groups = product.rows, product.columns, product.batch, product.summed
     rows, columns, *more = (math.prod(nest.extents[a] for a in axes) for axes in groups)
-    tiles = tiles_in_registers(np.dtype(product.dtype).itemsize)
-    shapes = [product.tile, *(shared_by(tile, rows, columns, *more) for tile in tiles)]
-    filled = [t for t in shapes if t in (shapes[0], shapes[-1]) or 2 * min(rows / t.down, columns / t.across) >= SIDE]
-    return {f"tiles of {SIDE * t.down} x {SIDE * t.across}": replace(product, tile=t) for t in filled}
+    tiles = [tile for tile in tiles_in_registers(np.dtype(product.dtype).itemsize) if tile[:2] != product.tile[:2]]
+    filled = [t for t in tiles if t.down == 1 or 2 * min(rows / t.down, columns / t.across) >= SIDE]
+    shapes = [product.tile, *(shared_by(tile, rows, columns, *more) for tile in filled)]
+    return {f"tiles of {SIDE * t.down} x {SIDE * t.across}": replace(product, tile=t) for t in shapes}
 
 
 def sizes_for(nest: Nest, twins: Twins, able: Container[str]) -> Sizes:

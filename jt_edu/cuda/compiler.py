@@ -135,6 +135,9 @@ def _made(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> 
         ptx = to_ptx.ptx_of(kernel, kinds, cc)
         has_room(to_ptx.shared(ptx), 0, f" in {name}")
         entry, cubin, said = to_ptx.linked(ptx, cc)
+    except to_ptx.MISSING as error:
+        found = f"one without a library of NVIDIA's ({error})"
+        raise BackendError(NO_COMPILER[0], found[:2000], NO_COMPILER[2]) from error
     except to_ptx.UNKNOWN as error:
         asked = f"numba-cuda compiles {name} for sm_{cc[0]}{cc[1]}"
         raise BackendError(asked, f"{type(error).__name__}: {error}"[:2000], "a newer numba-cuda") from error

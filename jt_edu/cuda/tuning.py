@@ -1,14 +1,17 @@
 """Tuning: which way to compute something is the fastest on this GPU, when one looks?
 
-As autotuner.py does for a CPU, in the same table, whose lines name the GPU. Kernels run on arrays of zeros, which are
-indices that are there as well; events that the driver puts between them tell the time. What becomes of each sum is
-timed with the sum, as it is in the graph in which a size is first met.
+As autotuner.py does for a CPU, in the same table, whose lines name the GPU, its driver, and a stamp of the files here,
+the compiler and NVIDIA's libraries: with other ones, other times would be measured. Kernels run on arrays of zeros,
+which are indices that are there as well; events that the driver puts between them tell the time. What becomes of each
+sum is timed with the sum, as it is in the graph in which a size is first met.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +22,12 @@ from jt_edu.backends.convolve.autotuner import MOST, Entry, Timing, measured
 from jt_edu.backends.convolve.tuner_report import time_text
 from jt_edu.base.errors import JtError, OutOfMemoryError
 from jt_edu.codegen.emit_python import Text
+from jt_edu.cuda.compiler import versions
 from jt_edu.cuda.device import Device, get_device_name, here
 from jt_edu.cuda.device_array import to_device
 from jt_edu.ir.conv_pattern import Sizes
+
+LIBRARIES = ("nvidia-cublas", "nvidia-cudnn-cu13")
 
 
 def fastest(backend: Backend, sizes: Sizes, texts: dict[str, Text]) -> tuple[str, str]:
@@ -33,7 +39,8 @@ def fastest(backend: Backend, sizes: Sizes, texts: dict[str, Text]) -> tuple[str
         texts: by their names.
     """
     gpu = here()
-    name = f"{get_device_name(gpu.number)} ({'.'.join(map(str, gpu.capability))})"
+    driver, capability = gpu.driver.version(), ".".join(map(str, gpu.capability))
+    name = f"{get_device_name(gpu.number)} ({capability}), driver {driver // 1000}.{driver % 1000 // 10}, {stamp()}"
     try:
         entry = autotuner.mine.entry_of({*texts}, sizes, 0, name, partial(_timed, backend, sizes, texts, gpu, name))
     except JtError:  # no way could run: what is wrong is told by the kernel itself, and a lack of memory may pass
@@ -41,6 +48,13 @@ def fastest(backend: Backend, sizes: Sizes, texts: dict[str, Text]) -> tuple[str
     best, *others = (t for t in entry.timings if t.name in texts)
     told = [f"measured {time_text(best.seconds)}", *(f"{t.name} {time_text(t.seconds)}" for t in others if t.runs)]
     return best.name, ", ".join(told) if best.runs else ""
+
+
+@cache
+def stamp() -> str:
+    """Names the files and the packages that a time depends on."""
+    texts = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
+    return hashlib.sha256(repr([texts, versions(LIBRARIES)]).encode()).hexdigest()[:6]
 
 
 def _timed(backend: Backend, sizes: Sizes, texts: dict[str, Text], gpu: Device, name: str) -> Entry:

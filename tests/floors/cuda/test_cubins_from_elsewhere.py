@@ -43,7 +43,7 @@ def test_what_was_compiled_into_a_folder_needs_no_compiler_elsewhere(monkeypatch
     monkeypatch.setenv("JT_EDU_CUBINS", str(tmp_path))
     first = cuda.compile(printed("1"), GIVEN, cc=(8, 0))
     monkeypatch.setattr(compiler, "find_spec", lambda name: None)
-    monkeypatch.setattr(compiler, "_versions", None)  # of Python and of packages
+    monkeypatch.setattr(compiler, "versions", None)  # of Python and of packages
     compiler._store.cache_clear()
 
     assert cuda.compile(printed("1"), GIVEN, cc=(8, 0)) == first

@@ -103,7 +103,21 @@ def test_a_size_is_measured_once_and_its_line_names_the_gpu(clock):
         table = repr(jt.backends.conv.table())
 
     assert autotuner.mine.samples == spent > 0
-    assert "product nn 40x20x1 * 40x20x1, float32, Fake 0 (9.0)" in table
+    assert f"product nn 40x20x1 * 40x20x1, float32, Fake 0 (9.0), driver 13.0, {tuning.stamp()}" in table
+
+
+@pytest.mark.parametrize("what", ["the driver", "a file or a package"])
+def test_with_another_driver_or_other_kernels_a_size_is_measured_anew(clock, monkeypatch, what):
+    with jt.backends.conv.flags(benchmark=True):
+        product().sync()
+        spent = autotuner.mine.samples
+        if what == "the driver":
+            clock.version = 13_010
+        else:
+            monkeypatch.setattr(tuning, "stamp", lambda: "other")
+        (product() + 1).sync()
+
+    assert autotuner.mine.samples == 2 * spent > 0
 
 
 def test_deterministic_has_no_clock_choose(clock):

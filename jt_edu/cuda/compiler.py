@@ -17,6 +17,7 @@ import json
 import os
 import platform
 import zlib
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -135,6 +136,9 @@ def _made(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> 
         ptx = to_ptx.ptx_of(kernel, kinds, cc)
         has_room(to_ptx.shared(ptx), 0, f" in {name}")
         entry, cubin, said = to_ptx.linked(ptx, cc)
+    except to_ptx.MISSING as error:
+        found = f"one without a library of NVIDIA's ({error})"
+        raise BackendError(NO_COMPILER[0], found[:2000], NO_COMPILER[2]) from error
     except to_ptx.UNKNOWN as error:
         asked = f"numba-cuda compiles {name} for sm_{cc[0]}{cc[1]}"
         raise BackendError(asked, f"{type(error).__name__}: {error}"[:2000], "a newer numba-cuda") from error
@@ -150,7 +154,7 @@ def _made(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> 
 def _store() -> Store:
     """The files of what these versions make of a kernel; what was compiled elsewhere serves all of them."""
     elsewhere = os.environ.get(CUBINS)
-    text, here = hashlib.sha256(b"compressed" if elsewhere else _versions()), Path(__file__)
+    text, here = hashlib.sha256(b"compressed" if elsewhere else versions().encode()), Path(__file__)
     ours = [here.with_name(name) for name in ("to_ptx.py", "tensor_ptx.py", "cooperation.py")]
     for path in sorted([*ours, *(here.parents[1] / "backends" / "mathlib").glob("*.py")]):
         text.update(path.read_bytes())
@@ -160,11 +164,12 @@ def _store() -> Store:
     return found
 
 
-def _versions() -> bytes:
+def versions(more: Sequence[str] = ()) -> str:
+    """Of Python, of the packages that make machine code, and of others that are installed."""
     from importlib import metadata  # noqa: PLC0415 - it takes longer than all else, and a GPU is rare
 
     text = f"compressed {platform.python_version()}"
-    for package in PACKAGES:
+    for package in (*PACKAGES, *more):
         with suppress(metadata.PackageNotFoundError):
             text += f" {package} {metadata.version(package)}"
-    return text.encode()
+    return text

@@ -9,16 +9,18 @@ those of numba, found by going through the text (cpp_arithmetic.py).
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jt_edu.base.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError, JtError, KernelError
 from jt_edu.base.source_text import remember
 from jt_edu.base.trace import KernelRun
 from jt_edu.codegen.emit_python import Source
+from jt_edu.cuda import cublas, cudnn
 from jt_edu.cuda.arguments import kind_of
 from jt_edu.cuda.cpp_arithmetic import Spelled
 from jt_edu.cuda.cpp_expressions import Array, spelled
@@ -86,15 +88,39 @@ def generated(text: Source, language: str = "cuda") -> str:
 
 
 def launched(text: Source, given: Sequence[Any] = (), span: int = 1) -> list[Launch]:
-    """The kernels that a generated text launches, each once: with what it is given, or else with examples."""
+    """The kernels that a generated text launches, each once: with what it is given, or else with examples.
+
+    Raises:
+        KernelError: the text, which a learner may have edited, stopped.
+    """
     made: dict[Any, Launch] = {}
     space: dict[str, Any] = {"__name__": PRINTED + text.key}  # by which the compiler knows them again
-    exec(compile(text.text, remember(text.text, f"<kernels {text.key[:10]}>"), "exec"), space)  # noqa: S102 - ours
+    where = remember(text.text, f"<kernels {text.key[:10]}>")
+    try:
+        exec(compile(text.text, where, "exec"), space)  # noqa: S102 - ours
+        _listen(space, made)
+        space["kernel"](0, span, *(given or [example(p.dtype, p.rank) for p in text.parameters]))
+    except JtError:
+        raise
+    except Exception as error:
+        lines = [at.lineno or 1 for at in traceback.extract_tb(error.__traceback__) if at.filename == where]
+        line = (lines or [getattr(error, "lineno", 1)])[-1]
+        asked = f"a text launches kernels to its end; this one stopped in line {line}: {_line(text, line)}"
+        raise KernelError(asked, f"{type(error).__name__}: {error}", "what stands there") from error
+    return [*made.values()]
+
+
+def _line(text: Source, number: int) -> str:
+    return "".join(text.text.splitlines()[number - 1 : number]).strip()
+
+
+def _listen(space: dict[str, Any], made: dict[Any, Launch]) -> None:
+    """Put listeners in the place of kernels, and nothing in that of libraries, which would need a GPU."""
     for name, value in list(space.items()):
         if isinstance(value, Kernel) and not value.device:
             space[name] = _Listener(value, made)
-    space["kernel"](0, span, *(given or [example(p.dtype, p.rank) for p in text.parameters]))
-    return [*made.values()]
+        elif value is cublas.gemm or value is cudnn.convolve:
+            space[name] = lambda *_, **__: None
 
 
 def _found(run: KernelRun) -> Source:

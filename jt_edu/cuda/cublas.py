@@ -93,6 +93,7 @@ def gemm(
     """
     device = left.entered()
     right.entered()
+    out.entered()
     number, compute = KINDS[kind]
     one, zero = FACTORS[compute]
     sides = [part for x in (right, left) for part in (c_void_p(x.pointer), c_int(number), *_steps(x))]

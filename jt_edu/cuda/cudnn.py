@@ -54,6 +54,12 @@ class Way(NamedTuple):
     math: int
     workspace: int
 
+    def name(self, dtype: str) -> str:
+        """What it is called where numbers of a dtype are multiplied."""
+        if self.math == TENSOR_CORES and dtype != "float64":
+            return f"cuDNN {self.algorithm} on tensor cores"
+        return f"cuDNN {self.algorithm}" + f", math {self.math}" * (self.math != FMA)
+
 
 @functools.cache
 def library() -> Any:
@@ -70,7 +76,7 @@ def library() -> Any:
 
 def ways(s: Sizes) -> list[Way]:
     """How the library would compute a convolution on this GPU, first what it thinks is fastest; none, if it cannot."""
-    handle, wishes, answers, count = _handle(here()), options(), (Answer * MOST)(), c_int()
+    wishes, answers, count = options(), (Answer * MOST)(), c_int()
     ends = zip(s.image, s.kernel, s.places, s.stride, s.padding, s.dilation, strict=True)
     whole = all(p >= 0 and at == (n + 2 * p - d * (k - 1) - 1) // step + 1 for n, k, at, step, p, d in ends)
     if not whole or max(map(math.prod, (s.image_shape, s.weights_shape, s.places_shape))) >= LARGEST:
@@ -80,7 +86,7 @@ def ways(s: Sizes) -> list[Way]:
         with _lock:
             given = _described(s, FMA if exact else TENSOR_CORES)
             name = f"cudnnGetConvolution{WORDS[s.kind]}Algorithm_v7"
-            _call(f"looking at {sizes_text(s)}", name, handle, *given, c_int(MOST), byref(count), answers)
+            _call(f"looking at {sizes_text(s)}", name, _handle(here()), *given, c_int(MOST), byref(count), answers)
     except BackendError:
         return []
     limit = math.inf if wishes.workspace_limit is None else wishes.workspace_limit
@@ -107,13 +113,13 @@ def convolve(left: Any, right: Any, out: Any, sizes: Sizes, algorithm: int, math
     Raises:
         BackendError: the library cannot do it.
     """
-    handle, room = _handle(here()), cast("CardArray", device_array(workspace, "uint8"))
+    (device, *_), room = [x.entered() for x in (left, right, out)], cast("CardArray", device_array(workspace, "uint8"))
     one, zero = (map(c_double, (1, 0))) if sizes.dtype == "float64" else map(c_float, (1, 0))
     first, second = (right, left) if sizes.kind == "by_image" else (left, right)  # it has weights before places
     with _lock:
         a, b, slides, to = _described(sizes, math)
         _call(
-            f"computing {sizes_text(sizes)}", f"cudnnConvolution{WORDS[sizes.kind]}", handle, byref(one),
+            f"computing {sizes_text(sizes)}", f"cudnnConvolution{WORDS[sizes.kind]}", _handle(device), byref(one),
             a, c_void_p(first.pointer), b, c_void_p(second.pointer), slides, c_int(algorithm),
             c_void_p(room.pointer), c_size_t(workspace), byref(zero), to, c_void_p(out.pointer),
         )  # fmt: skip

@@ -63,6 +63,18 @@ class Device:
         room = create_string_buffer(row, len(row))
         self.driver.launch(Launch(kernel.function, sizes, shared, addressof(room), len(row)), self.stream, doing)
 
+    def clock(self) -> Callable[[], float]:
+        """Its own time in seconds: whoever reads it waits until all that was launched before has ended."""
+        begin, now = self.driver.event(timed=True), self.driver.event(timed=True)
+        self.driver.record(begin, self.stream)
+
+        def clock() -> float:
+            self.driver.record(now, self.stream)
+            self.driver.wait(now)
+            return self.driver.elapsed(begin, now)
+
+        return clock
+
 
 class Cards:
     """All GPUs that the driver shows. Each is opened when it is first needed.

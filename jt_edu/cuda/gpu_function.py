@@ -1,8 +1,8 @@
 """GPU function: what is known of a function under `cuda.jit`, before anybody runs it?
 
 Its own names are few; the others it finds in its module, and in functions around it. Two functions with the same
-bytecode and the same values behind those names are compiled to the same, and so share a file on the disk. What jt_edu
-prints is known by its text, which says all that it needs: bytecode is another one in each version of Python.
+bytecode and the same values behind those names are compiled to the same, and so share a file on the disk. Of what
+jt_edu prints, the text and the line stand for the bytecode, which is another one in each version of Python.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from jt_edu.base.errors import ArgumentError
 from jt_edu.base.plural import plural
 
 PRINTED = "jt_edu_k_"  # what the module of a text is called, before its key: backends.define
+COOPERATION = "jt_edu.cuda.cooperation"  # whose functions a text names, and whose file names the folder: compiler.py
 
 
 class GpuFunction:
@@ -72,11 +73,17 @@ def fingerprint(function: Any, seen: dict[int, int]) -> list[Any]:
     if id(plain) in seen:
         return ["again", seen[id(plain)]]
     seen[id(plain)] = len(seen)
-    code, text = plain.__code__, plain.__globals__.get("__name__", "")
-    if text.startswith(PRINTED):
-        return [text, plain.__name__]
-    own = [code.co_code, code.co_names, code.co_varnames, repr(code.co_consts), repr(plain.__defaults__)]
-    return [*own, *((name, list(_value(value, seen))) for name, value in outer_names(plain).items())]
+    code, text, outer = plain.__code__, plain.__globals__.get("__name__", ""), sorted(outer_names(plain).items())
+    if text.startswith(PRINTED) and "<" not in code.co_qualname:  # inside another function, a line may make several
+        own = [text, code.co_qualname, code.co_firstlineno]
+        outer = [(name, value) for name, value in outer if _home(value) != COOPERATION]
+    else:
+        own = [code.co_code, code.co_names, code.co_varnames, repr(code.co_consts)]
+    return [*own, repr(plain.__defaults__), *((name, list(_value(value, seen))) for name, value in outer)]
+
+
+def _home(value: Any) -> str:
+    return str(getattr(getattr(value, "__wrapped__", value), "__module__", ""))
 
 
 def _value(value: Any, seen: dict[int, int]) -> Iterator[Any]:

@@ -31,7 +31,7 @@ from jt_edu.cuda.thread import WARPSIZE, Block, Dim3, Thread, Warp
 from jt_edu.cuda.translator import Program, translate
 
 THREADS, DEEP = 1024, 64  # of a block, and along z: as many as a card has room for
-ALONG_Y = 65_535  # blocks along y or z that every GPU has; along x it is as good as any number
+ALONG_X, ALONG_Y = 2**31 - 1, 65_535  # blocks along x, and along y or z, that every GPU has
 SIZES = 1000  # of launches that a kernel remembers
 
 
@@ -261,6 +261,8 @@ def _size(what: str, size: Any) -> Dim3:
     sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     if not 0 < len(sizes) < 4 or any(not isinstance(s, (int, np.integer)) or s < 1 for s in sizes):
         raise ArgumentError(f"a number of {what} is a whole number above 0, or up to three", f"{size}", "32, or (8, 4)")
+    if sizes[0] > ALONG_X:
+        raise ArgumentError(f"a GPU has up to {ALONG_X:,} {what} along x", f"{size}", "a loop in each thread")
     if max(sizes[1:], default=0) > ALONG_Y:
         raise ArgumentError(f"a GPU has up to {ALONG_Y:,} {what} along y and z", f"{size}", "the long side along x")
     return Dim3(*map(int, sizes))

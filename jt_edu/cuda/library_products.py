@@ -17,7 +17,6 @@ from jt_edu.ir.conv_pattern import Sizes, convolution, narrow, strides_of
 from jt_edu.ir.meta_ops import Elementwise
 from jt_edu.ir.node import Node
 
-LARGEST = 2**31  # of sizes, which are whole numbers of 32 bits there
 KINDS = ("float32", "float64", "float16", "bfloat16", "complex64", "complex128")
 
 
@@ -52,7 +51,7 @@ def gemm_of(c: Contraction, nest: Nest) -> Iterator[Call]:
     stored = "float32" if left.node.dtype.is_half else kind
     if order != (*c.batch, *rows, *columns) or kind not in KINDS or str(out.node.dtype) != stored:
         return
-    if right.node.dtype != left.node.dtype or max(math.prod(a.shape[-2:]) for a in (left, right, out)) >= LARGEST:
+    if right.node.dtype != left.node.dtype or max(math.prod(a.shape[-2:]) for a in (left, right, out)) >= cudnn.LARGEST:
         return
     turned = "nt"[left_turned] + "tn"[right_turned]
     words = f'gemm("{kind}", {", ".join(["{}"] * 7)}, "{turned}")'
@@ -84,8 +83,7 @@ def convolutions_of(c: Contraction, nest: Nest, node: Node) -> Iterator[Call]:
     for way in cudnn.ways(found[0]):
         numbers = ", ".join(f"{name}={value}" for name, value in way._asdict().items())
         words = f"convolve({{}}, {{}}, {{}}, {found[0]}, {numbers})"
-        name = f"cuDNN {way.algorithm}" + " on tensor cores" * (way.math != cudnn.FMA)
-        yield Call(name, words, (), (left, right, sums.access), rest, short)
+        yield Call(way.name(found[0].dtype), words, (), (left, right, sums.access), rest, short)
 
 
 def sizes_of(node: Node) -> tuple[Sizes, tuple[Node, Node]] | None:

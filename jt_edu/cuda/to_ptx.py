@@ -29,6 +29,7 @@ if not hasattr(np, "row_stack"):  # gone since NumPy 2.5, and numba-cuda looks i
 from cuda.bindings.nvjitlink import nvJitLinkError
 from cuda.bindings.nvvm import nvvmError
 from cuda.core import Linker, LinkerOptions, ObjectCode
+from cuda.pathfinder import DynamicLibNotFoundError
 from llvmlite import ir
 from numba import cuda
 from numba.core.errors import NumbaError
@@ -46,7 +47,7 @@ from jt_edu.cuda.translator import parsed
 
 REFUSED = (NumbaError, nvvmError, TypeError, NotImplementedError, ValueError, AssertionError)
 FEW = 128  # registers of a thread, with which two blocks of 256 fit on a processor
-UNKNOWN = (CCSupportError, nvJitLinkError)
+UNKNOWN, MISSING = (CCSupportError, nvJitLinkError), DynamicLibNotFoundError
 HERE, CUDA = "jt_edu.cuda", "_numba_cuda"
 MOST = {"tid": 1024, "ntid": 1025, "laneid": 32}  # one more than a number of threads can be
 

@@ -107,7 +107,7 @@ def table_of(rows: Iterable[Row], tiny: bool, left: Callable[[], float], clock: 
 def measured(row: Row, torch: Any, size: Any, copy: float, clock: Clock | None = None) -> Speed:
     """One row; `copy` are the bytes that a copy moves in a second, if that is known. Without a clock, the GPU's."""
     case = row.build(torch, *size)
-    ours = seconds(case.ours, jt.cuda.synchronize, clock or gpu_clock())
+    ours = seconds(case.ours, jt.cuda.synchronize, clock or here().clock())
     peer = None if case.peer is None else events(torch, case.peer)
     share = case.bytes / ours / copy if case.bytes and copy else None
     tflops = case.flops / ours / 1e12 if case.flops else None
@@ -116,20 +116,6 @@ def measured(row: Row, torch: Any, size: Any, copy: float, clock: Clock | None =
         samples = FEW if ours > LEAST else HOST
         host = host_seconds(case.ours, jt.cuda.synchronize, clock or time.perf_counter, samples) / case.kernels * 1e6
     return Speed(row.name, ours * 1e3, peer and peer * 1e3, share, tflops, host, goals=row.goals)
-
-
-def gpu_clock() -> Clock:
-    """A clock of this thread's GPU: whoever reads it waits until all that was launched before has ended."""
-    gpu = here()
-    first, now = gpu.driver.event(timed=True), gpu.driver.event(timed=True)
-    gpu.driver.record(first, gpu.stream)
-
-    def clock() -> float:
-        gpu.driver.record(now, gpu.stream)
-        gpu.driver.wait(now)
-        return gpu.driver.elapsed(first, now)
-
-    return clock
 
 
 def seconds(call: Callable[[], Any], wait: Callable[[], Any], clock: Clock) -> float:

@@ -266,7 +266,6 @@ def stamp() -> str:
     """Names the machine and the texts of all algorithms: with other ones, other times would be measured."""
     here = Path(__file__).parent
     files = [*sorted(here.glob("*.py")), *sorted((here / "kernels").glob("*.py"))]
-    files += sorted((here.parents[1] / "cuda").glob("emit_*.py"))
     texts = [(f.name, f.read_bytes()) for f in files if f.name not in ("selection.py", "options.py", "autotuner.py")]
     compiler = resolve_name("jt_edu.backends.numba_cpu:_stamp")()  # here, because loading numba takes a while
     return hashlib.sha256(repr([compiler, texts]).encode()).hexdigest()[:12]

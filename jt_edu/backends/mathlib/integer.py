@@ -26,7 +26,13 @@ def at(i: Number) -> Number:
     return i.to(types.uint64)
 
 
-@kernel_function(int, alike("biu", lambda kind: types.int32))
+def _in_32_bits(i: int) -> int:
+    if not -(2**31) <= i < 2**31:
+        raise OverflowError(f"narrow takes an index of 32 bits, and got {i:,}")  # the interpreter adds the line
+    return int(i)
+
+
+@kernel_function(_in_32_bits, alike("biu", lambda kind: types.int32))
 def narrow(i: Number) -> Number:
     """The index i, promised to fit into 32 bits: a GPU counts with those in half the time."""
     return i.to(types.int32)

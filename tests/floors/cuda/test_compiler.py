@@ -307,6 +307,18 @@ def test_a_text_that_names_more_shared_memory_than_a_block_has_says_how_much_the
         cuda.compile(wide, F32, cc=(9, 0))
 
 
+@has_compiler
+def test_a_compiler_without_its_libraries_says_what_to_install(monkeypatch):
+    from jt_edu.cuda import to_ptx  # noqa: PLC0415 - it needs numba-cuda
+
+    def missing(*_):
+        raise to_ptx.MISSING("libnvrtc")
+
+    monkeypatch.setattr(to_ptx, "ptx_of", missing)
+    with pytest.raises(jt.BackendError, match=r"one without a library of NVIDIA's \(libnvrtc\)\. Try: pip install"):
+        cuda.compile(each, 4, F32, F32, F32, cc=(9, 0))
+
+
 # --------------------------------------------------------------------------------------------------- without numba-cuda
 
 

@@ -1,6 +1,7 @@
 """A folder of kernels that were compiled elsewhere serves another version of Python, without numba-cuda."""
 
-from types import SimpleNamespace
+import sys
+from types import FunctionType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,8 +18,17 @@ GIVEN = np.ones(4, np.float32)
 
 def printed(value):
     """A kernel as jt_edu prints it: a module that is known by its text."""
-    source = Source(f"from jt_edu import cuda\n@cuda.jit\ndef kernel(x):\n    x[0] = {value}\n", ())
+    return defined(f"@cuda.jit\ndef kernel(x):\n    x[0] = {value}\n")
+
+
+def defined(text):
+    """What is called kernel in a text that jt_edu has printed, or a learner has edited."""
+    source = Source(f"from jt_edu import cuda\n{text}", ())
     return define(source, source.key)
+
+
+def key(kernel):
+    return repr(fingerprint(kernel, {}))
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +43,7 @@ def test_what_was_compiled_into_a_folder_needs_no_compiler_elsewhere(monkeypatch
     monkeypatch.setenv("JT_EDU_CUBINS", str(tmp_path))
     first = cuda.compile(printed("1"), GIVEN, cc=(8, 0))
     monkeypatch.setattr(compiler, "find_spec", lambda name: None)
-    monkeypatch.setattr(compiler, "_versions", None)  # of Python and of packages
+    monkeypatch.setattr(compiler, "versions", None)  # of Python and of packages
     compiler._store.cache_clear()
 
     assert cuda.compile(printed("1"), GIVEN, cc=(8, 0)) == first
@@ -42,10 +52,72 @@ def test_what_was_compiled_into_a_folder_needs_no_compiler_elsewhere(monkeypatch
 
 
 def test_a_printed_kernel_is_known_by_its_text_and_not_by_bytecode():
-    one, two = (repr(fingerprint(printed(value), {})) for value in "12")
+    one, two = (key(printed(value)) for value in "12")
     assert one != two
-    assert one == repr(fingerprint(printed("1"), {}))
+    assert one == key(printed("1"))
 
     function = printed("1").function
-    without = SimpleNamespace(__code__=None, __globals__=function.__globals__, __name__="kernel")
-    assert one == repr(fingerprint(without, {}))
+    other = function.__code__.replace(co_code=printed("x[0] + 1").function.__code__.co_code)
+    assert one == key(FunctionType(other, function.__globals__))
+
+
+def test_functions_of_ours_that_a_text_names_are_known_by_their_names():
+    text = "from jt_edu.cuda.cooperation import block_add\nfrom jt_edu.backends.mathlib import exp\n"
+    assert "b'" not in key(defined(text + "@cuda.jit\ndef kernel(x):\n    x[0] = block_add(exp(x[0]), x)\n"))
+
+
+TWO = {
+    "of a closure": """
+def made(by):
+    @cuda.jit
+    def scaled(x):
+        x[0] *= by
+    return scaled
+kernel = made(2), made(3)
+""",
+    "lambdas of one line": "kernel = [cuda.jit(f) for f in (lambda x: x[0], lambda x: x[1])]\n",
+    "of a closure that a kernel calls": """
+def made(by):
+    @cuda.jit(device=True)
+    def scaled(x):
+        return x * by
+    @cuda.jit
+    def kernel(x):
+        x[0] = scaled(x[0])
+    return kernel
+kernel = made(2), made(3)
+""",
+    "one defined over another": """
+@cuda.jit
+def kernel(x):
+    x[0] = 1
+first = kernel
+@cuda.jit
+def kernel(x):
+    x[0] = 2
+kernel = first, kernel
+""",
+}
+
+
+@pytest.mark.parametrize("text", TWO.values(), ids=TWO)
+def test_two_kernels_of_one_name_in_a_text_have_keys_of_their_own(text):
+    first, second = defined(text)
+    assert key(first) != key(second)
+
+
+@pytest.mark.usefixtures("numba_cuda")
+def test_two_kernels_of_one_name_in_a_text_become_machine_code_of_their_own(monkeypatch, tmp_path):
+    monkeypatch.setenv("JT_EDU_CACHE", str(tmp_path))
+    first, second = (cuda.compile(kernel, GIVEN, cc=(8, 0)) for kernel in defined(TWO["of a closure"]))
+    assert first.cubin != second.cubin
+
+
+def test_a_text_that_takes_values_from_another_file_has_another_key_when_they_are_others(monkeypatch):
+    def of(**values):
+        monkeypatch.setitem(sys.modules, "helper_of_a_learner", SimpleNamespace(**values))
+        name = next(iter(values))
+        return key(defined(f"from helper_of_a_learner import {name}\n@cuda.jit\ndef kernel(x):\n    x[0] = {name}\n"))
+
+    assert of(by=2) != of(by=3)
+    assert of(f=cuda.jit(lambda x: x, device=True)) != of(f=cuda.jit(lambda x: x + 1, device=True))

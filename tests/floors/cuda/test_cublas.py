@@ -200,8 +200,8 @@ def test_factors_of_another_gpu_are_refused(card, monkeypatch):
     x = jt.cuda.to_device(numbers(2, 2))
     jt.cuda.set_device(1)
     y, out = (jt.cuda.to_device(numbers(2, 2)) for _ in range(2))
-    for left, right in ((x, y), (y, x)):
+    for left, right, to in ((x, y, out), (y, x, out), (y, y, x)):
         with pytest.raises(jt.ArgumentError, match="an array of <GPU 0> on <GPU 1>"):
-            cublas.gemm("float32", left, right, out, 1, 2, 2, 2, "nn")
+            cublas.gemm("float32", left, right, to, 1, 2, 2, 2, "nn")
 
     assert GEMM not in found.calls

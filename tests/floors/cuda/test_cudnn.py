@@ -184,6 +184,36 @@ def test_a_network_whose_kernels_are_cut_trains_with_the_same_numbers_run_after_
             np.testing.assert_allclose(ours, right, rtol=2e-3, atol=2e-3)
 
 
+def test_arrays_of_another_gpu_are_refused(card, monkeypatch):
+    found = FakeCudnn(card(FakeLibrary(("Fake A", "Fake B"))))
+    monkeypatch.setattr(cudnn, "library", lambda: found)
+    x = jt.cuda.to_device(numbers(1, 1, 2, 2))
+    jt.cuda.set_device(1)
+    y = jt.cuda.to_device(numbers(1, 1, 2, 2))
+    for given in ((x, y, y), (y, x, y), (y, y, x)):
+        with pytest.raises(jt.ArgumentError, match="an array of <GPU 0> on <GPU 1>"):
+            cudnn.convolve(*given, None, 1, 3, 0)
+
+
+def test_the_library_starts_once_however_many_threads_ask(library):
+    made, locked = library.create, []
+    library.create = lambda handle: locked.append(cudnn._lock.locked()) or made(handle)
+    with jt.flag_scope(cudnn=True):
+        layer("2d")
+
+    assert locked == [True]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_each_way_has_a_name_of_its_own_and_says_tensor_cores_only_where_they_multiply(dtype):
+    names = [cudnn.Way(1, how, 0).name(dtype) for how in range(4)]
+
+    assert len({*names}) == 4
+    assert [how for how, name in enumerate(names) if "tensor cores" in name] == [cudnn.TENSOR_CORES] * (
+        dtype != "float64"
+    )
+
+
 def test_what_goes_wrong_is_told_with_the_line(library):
     library.fails["cudnnConvolutionForward"] = 5000
     words = r"(?s)error 5000 \(NAME_OF_IT\) while computing forward 2x4x9x9.* at test_cudnn"

@@ -7,6 +7,7 @@ from numba import float32
 
 import jt_edu as jt
 from jt_edu import cuda
+from jt_edu.backends.mathlib import narrow
 from jt_edu.cuda import grid, threadIdx
 from tests.floors.cuda.kernels import made
 
@@ -24,7 +25,18 @@ def filled(out, value):
 
 @pytest.mark.parametrize(
     ("blocks", "threads"),
-    [(0, 1), (1, 0), (1.5, 2), ((1, 1, 1, 1), 2), ("2", 2), (1, 2000), (1, (64, 32)), (1, (8, 8, 32))],
+    [
+        (0, 1),
+        (1, 0),
+        (1.5, 2),
+        (2**31, 1),
+        (2**32 + 1, 1),
+        ((1, 1, 1, 1), 2),
+        ("2", 2),
+        (1, 2000),
+        (1, (64, 32)),
+        (1, (8, 8, 32)),
+    ],
 )
 def test_a_launch_that_makes_no_sense_is_refused(blocks, threads):
     with pytest.raises(jt.ArgumentError, match=r"threads|blocks"):
@@ -99,6 +111,20 @@ def stops(x):
 def test_an_error_in_a_kernel_is_told_with_its_thread_and_its_line():
     with pytest.raises(jt.KernelError, match=r"thread 2 of block 0, in line 4: x\[t\] = 1 // \(t - 2\); found ZeroDiv"):
         stops[1, 4](np.zeros(4))
+
+
+@cuda.jit
+def cut(i, x):
+    x[narrow(i)] = 1
+
+
+def test_an_index_that_is_promised_to_have_32_bits_and_has_more_is_told_with_its_line():
+    x = np.zeros(4)
+    cut[1, 1](3, x)
+    assert x.tolist() == [0, 0, 0, 1]
+    for i in (2**40 + 3, 2**31, -(2**31) - 1):
+        with pytest.raises(jt.KernelError, match=rf"in line 3: x\[narrow\(i\)\] = 1; found Over.* and got {i:,}"):
+            cut[1, 1](i, x)
 
 
 @cuda.jit

@@ -7,6 +7,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.backends.convolve import autotuner
+from jt_edu.base.errors import OutOfMemoryError
 from jt_edu.cuda import cublas, cudnn, tuning
 from tests.floors.cuda.fake_cublas import FakeCublas
 from tests.floors.cuda.fake_cudnn import FakeCudnn
@@ -102,7 +103,21 @@ def test_a_size_is_measured_once_and_its_line_names_the_gpu(clock):
         table = repr(jt.backends.conv.table())
 
     assert autotuner.mine.samples == spent > 0
-    assert "product nn 40x20x1 * 40x20x1, float32, Fake 0 (9.0)" in table
+    assert f"product nn 40x20x1 * 40x20x1, float32, Fake 0 (9.0), driver 13.0, {tuning.stamp()}" in table
+
+
+@pytest.mark.parametrize("what", ["the driver", "a file or a package"])
+def test_with_another_driver_or_other_kernels_a_size_is_measured_anew(clock, monkeypatch, what):
+    with jt.backends.conv.flags(benchmark=True):
+        product().sync()
+        spent = autotuner.mine.samples
+        if what == "the driver":
+            clock.version = 13_010
+        else:
+            monkeypatch.setattr(tuning, "stamp", lambda: "other")
+        (product() + 1).sync()
+
+    assert autotuner.mine.samples == 2 * spent > 0
 
 
 def test_deterministic_has_no_clock_choose(clock):
@@ -119,6 +134,47 @@ def test_a_way_that_the_gpu_has_no_room_for_is_no_candidate(clock):
         kernel, _ = kernel_of(product)
 
     assert kernel.algorithm == "tiles of 16 x 16"
+
+
+def no_room(*_):
+    raise OutOfMemoryError("a GPU has room", "none")
+
+
+def test_where_there_is_no_room_to_measure_the_usual_way_is_taken_and_measured_when_there_is(clock):
+    with jt.backends.conv.flags(benchmark=True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tuning, "to_device", no_room)
+            kernel, _ = kernel_of(product)
+        assert (kernel.reason, autotuner.mine.all()) == ("", [])
+        assert "tiles[max(1, -(-n0 // 16) * -(-n1 // 16)), 256]" in kernel.source
+        kernel, _ = kernel_of(lambda: product() + 1)
+
+    assert (kernel.algorithm, kernel.reason) == ("tiles of 64 x 64", "measured 100 ms, tiles of 16 x 16 900 ms")
+
+
+def test_a_way_without_room_for_a_moment_is_measured_the_next_time(clock):
+    def convolution(more):
+        image, weights = jt.array(numbers(1, 4, 6, 6)), jt.array(numbers(4, 4, 3, 3))
+        return kernel_of(lambda: jt.nn.conv2d(image, weights, padding=1) + numbers(*more))[0]
+
+    with jt.flag_scope(cudnn=True), jt.backends.conv.flags(benchmark=True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cudnn, "device_array", no_room)
+            assert convolution((4, 6, 6)).algorithm == "tiles of 16 x 16"
+        autotuner.mine.entries.clear()  # what is on the disk is read
+        convolution((1, 6))
+
+    (entry,) = autotuner.mine.all()
+    assert {t.name: t.runs > 0 for t in entry.timings} == {"cuDNN 7": True, "cuDNN 1": True, "tiles of 16 x 16": True}
+
+
+def test_ways_that_take_the_same_arrays_share_them(clock, monkeypatch):
+    made = []
+    monkeypatch.setattr(tuning, "to_device", lambda x: made.append(x.shape) or jt.cuda.to_device(x))
+    with jt.backends.conv.flags(benchmark=True):
+        product().sync()
+
+    assert sorted(made) == [(800,), (800,), (1600,)]
 
 
 def test_the_interpreter_measures_nothing():

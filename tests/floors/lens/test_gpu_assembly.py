@@ -1,15 +1,17 @@
 """GPU assembly: kernels of a plan with the threads that it would launch, in C++, and what they take of four GPUs."""
 
 import importlib.util
+import re
 
 import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu.codegen.emit_python import Parameter, Source
 from jt_edu.cuda.compiler import Compiled, Report
 from jt_edu.introspect.explain import planned
 from jt_edu.lens import gpu_assembly
-from jt_edu.lens.gpu_assembly import of_step
+from jt_edu.lens.gpu_assembly import listings, of_step
 
 has_compiler = pytest.mark.skipif(not importlib.util.find_spec("numba_cuda"), reason="numba-cuda is not installed")
 HAS = bool(importlib.util.find_spec("numba_cuda"))
@@ -79,6 +81,46 @@ def test_without_a_compiler_it_says_what_to_install_and_shows_the_rest():
     assert "pip install 'jt-edu[cuda]'" in found["no_ptx"]
     assert (found["ptx"], found["needs"]) == ("", [])
     assert "__global__ void rows(" in found["cpp"]
+
+
+EACH = """
+from jt_edu import cuda
+from jt_edu.cuda.cublas import gemm
+from jt_edu.cuda.cudnn import convolve as slid
+
+
+@cuda.jit
+def each(x):
+    x[cuda.grid(1)] = 0
+
+
+def kernel(lo, hi, x):
+    {line}
+    each[1, 32](x)
+"""
+
+
+@pytest.mark.parametrize("call", ['gemm("float32", x, x, x, 1, 2, 2, 2, "nn")', "slid(x, x, x, None, algorithm=1)"])
+def test_where_a_library_computes_the_kernels_beside_it_are_shown(call, compiler):
+    found = listings(Source(EACH.format(line=call), (Parameter("x", "float32", 1),)))
+
+    assert [row["kernel"] for row in found["needs"]] == ["each"] * 4
+    assert "__global__ void each(" in found["cpp"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("raise ValueError(3)", r"line 13: raise ValueError\(3\); found ValueError: 3"),
+        ("x.nothing", "line 13: x.nothing; found AttributeError"),
+        ("1 +", r"line 13: 1 \+; found SyntaxError"),
+    ],
+)
+def test_an_edit_that_stops_is_told_with_its_line(line, words, compiler):
+    found = listings(Source(EACH.format(line=line), (Parameter("x", "float32", 1),)))
+
+    assert re.search(words, found["no_ptx"])
+    assert (found["cpp"], found["needs"]) == ("", [])
 
 
 @has_compiler

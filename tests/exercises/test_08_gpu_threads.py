@@ -65,7 +65,7 @@ def test_a_grid_tells_in_words_what_it_shows():
         "rotated, block 0 of 1, 8 threads: nothing is wrong",
         "barrier 1: 8 in line 6",
         "end: all have ended",
-        "trips to memory: x, line 5: 1 for 1; tile, line 5: 1 for 1; tile, line 7: 2 for 2; out, line 7: 1 for 1",
+        "trips to memory: x, line 5: 1; tile, line 5: 1; tile, line 7: 2; out, line 7: 1",
     ]
     assert out.sum() == 0  # copies are run
 
@@ -73,7 +73,7 @@ def test_a_grid_tells_in_words_what_it_shows():
 def test_a_grid_of_one_block_counts_the_trips_of_that_block_alone():
     run = cuda.simulate(rotated, 3, 8, np.arange(8, dtype=np.float32), np.zeros(8, np.float32))
 
-    assert "x, line 5: 1 for 1" in repr(see.gpu_grid(run, number=1))
+    assert "x, line 5: 1;" in repr(see.gpu_grid(run, number=1))
 
 
 def test_a_grid_says_who_wrote_and_who_read_a_number_and_needs_no_script():

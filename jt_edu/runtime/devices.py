@@ -164,14 +164,14 @@ def to_cuda(to: Callable[[str], Any]) -> Callable[..., Any]:
 
 
 def use_cuda(value: int) -> None:
-    """What jt.flags.use_cuda does: 1 computes on the device "cuda", if there is one; 0 is as before."""
+    """What jt.flags.use_cuda does: 1 has all computed on the device "cuda", if there is one; 0 is as before."""
     context = current()
     flags, state = context.flags, context.rank_state
     if value and flags.backend != CUDA:
         try:
             device_named(CUDA)
         except BackendError as error:
-            asked = "jt.flags.use_cuda = 1 computes on a GPU"
+            asked = "jt.flags.use_cuda = 1 has all computed on a GPU"
             raise BackendError(asked, error.found, error.attempt) from None
         state["before cuda"] = flags.backend
         flags.backend = CUDA

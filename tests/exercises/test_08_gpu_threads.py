@@ -36,7 +36,7 @@ def test_a_right_answer_in_another_form_passes(number, part, instead):
 MISTAKES = [  # of which exercise, what is written instead of what, and what is said of it
     ("08.1", "@cuda.jit\n", "", "leave `@cuda.jit` above it as it is"),
     ("08.1", "    if i < x.size:", "    while i < x.size:", "never ends in line 4"),
-    ("08.1", "i = cuda.grid(1)", "i = cuda.threadIdx.x", "no barrier orders two blocks. Let each thread write a number"),
+    ("08.1", "i = cuda.grid(1)", "i = cuda.threadIdx.x", "orders two blocks. Let each thread write a number"),
     ("08.3", "half //= 2", "half //= 0", "ZeroDivisionError"),
     ("08.5", "        cuda.syncthreads()\n        for k in", "        cuda.sync()\n        for k in", "cuda.sync"),
     ("08.6", '"rolled": 5', '"rolled": "5"', "the number of a line for each kernel"),

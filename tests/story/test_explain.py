@@ -243,8 +243,3 @@ def test_kernel_sources_are_programs_with_the_line_of_the_learner():
 def test_only_vars_can_be_explained(wrong):
     with pytest.raises(jt.ArgumentError, match=r"jt\.explain takes one or more Vars; found (nothing|int|float|list)"):
         jt.explain(*wrong)
-
-
-def test_a_kernel_of_a_gpu_is_shown_by_a_view_of_its_own():
-    with pytest.raises(jt.ArgumentError, match=r"found a Kernel\. Try: jt_widgets\.gpu_grid\("):
-        jt.explain(jt.cuda.jit(lambda x: None))

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from jt_edu.base.plural import plural
 from jt_exercises.process import COPY, SECONDS, Forked, Here, LostError, RaisedError, Side
 from jt_exercises.verdict import Verdict, judged
 from jt_exercises.wire import WireError
@@ -71,7 +72,8 @@ class Exercise:
         try:
             wanted.bind(*answers)
         except TypeError:
-            takes = f'check("{self.number}", {", ".join(wanted.parameters)}) takes {len(wanted.parameters)} answers'
+            names = wanted.parameters
+            takes = f'check("{self.number}", {", ".join(names)}) takes {plural(len(names), "answer")}'
             return Verdict(self.name, None, f"{takes}; it was given {len(answers)}")
         found = judged(self.name, partial(self.judge, *answers))
         if found.passed and not side.calls and any(callable(a) for a in answers):

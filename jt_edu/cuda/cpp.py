@@ -54,7 +54,7 @@ def source(kernel: Any, *arguments: Any, language: str = "cuda") -> str:
 
     Raises:
         ArgumentError: it is no kernel, or the language another one.
-        KernelError: something in the kernel has no spelling in C++ here; it names the line.
+        KernelError: something in the kernel cannot be written in C++ here; it names the line.
 
     Example:
         >>> @jt.cuda.jit

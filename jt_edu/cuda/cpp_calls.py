@@ -97,7 +97,7 @@ class Calls(Expressions):
         else:  # what mathlib makes in a loop has its name where it is called
             found = self.function(value, name, given) or self.function(value, ast.unparse(node.func), given)
         if found is None:
-            asked = f"{ast.unparse(node.func)} of {len(given)} numbers has no spelling in C++ here"
+            asked = f"cuda.source cannot write {ast.unparse(node.func)} of {len(given)} numbers in C++"
             raise self.wrong(node, asked, "arithmetic, or a device function of one's own")
         return found
 

@@ -96,8 +96,8 @@ class Expressions(Arithmetic, ast.NodeVisitor):
 
     def generic_visit(self, node: ast.AST) -> Any:
         """Refuse what has no method here."""
-        kind = type(node).__name__
-        raise self.wrong(node, f"a text of C++ has no {kind} here", "arithmetic, comparisons, a[i, j] and calls")
+        asked = f"cuda.source cannot write `{ast.unparse(node)}` in C++"
+        raise self.wrong(node, asked, "arithmetic, comparisons, a[i, j] and calls")
 
     # ---------------------------------------------------------------------------------------------- names and numbers
 
@@ -182,7 +182,8 @@ class Expressions(Arithmetic, ast.NodeVisitor):
         """An element: its array, and how it is written."""
         name = getattr(node.value, "id", "")
         if name not in self.arrays:
-            raise self.wrong(node, "what has [] is an array of the kernel, by its name", "x[i, j]")
+            asked = f"before [ stands the name of an array of the kernel, and `{ast.unparse(node.value)}` is none"
+            raise self.wrong(node, asked, f"an argument or a tile named {name}" if name else "x[i, j]")
         array, index = self.arrays[name], node.slice
         places = index.elts if isinstance(index, ast.Tuple) else [index]
         if len(places) != len(array.lengths):

@@ -182,7 +182,7 @@ class Function(Products):
             case ast.Break() | ast.Continue():
                 self.row(f"{type(node).__name__.lower()};")
             case _:
-                asked = f"a text of C++ has no {type(node).__name__} here"
+                asked = f"cuda.source cannot write `{ast.unparse(node).splitlines()[0]}` in C++"
                 raise self.wrong(node, asked, "assignments, if, while, for over range, and calls")
 
     def call(self, node: ast.Call) -> str:

@@ -43,7 +43,7 @@ class GpuFunction:
         names = code.co_varnames[: code.co_argcount]
         if count != len(names):
             asked = ", ".join([f"{self.__name__} takes {plural(len(names), 'argument')}", *names])
-            raise ArgumentError(asked, plural(count, "argument"), "as many")
+            raise ArgumentError(asked, plural(count, "argument"), "one for each, also where the def has a default")
         return names
 
 

@@ -57,8 +57,8 @@ class KernelName:
 
     def _refused(self, *_: Any, **__: Any) -> Any:
         raise KernelError(
-            f"cuda.{self.name} says something about a thread, and means something inside of a kernel only",
-            "no thread here", "it in a function under @cuda.jit, launched as kernel[blocks, threads](...)",
+            f"cuda.{self.name} is known to a thread, inside of a kernel only", "a use outside of one",
+            "a function under @cuda.jit, launched as kernel[blocks, threads](...)",
         )  # fmt: skip
 
     __call__ = __index__ = __int__ = __float__ = __bool__ = __add__ = __radd__ = __mul__ = __rmul__ = _refused

@@ -20,9 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.did_you_mean import suggest
 from jt_edu.base.errors import ArgumentError, KernelError
+from jt_edu.base.plural import plural
 from jt_edu.cuda import on_card
 from jt_edu.cuda.device_array import HostArray, on_host
+from jt_edu.cuda.findings import Finding
 from jt_edu.cuda.gpu_function import GpuFunction
 from jt_edu.cuda.memory import NUMBERS, Array, Memory, current
 from jt_edu.cuda.run import SECONDS, STEPS, Ended, Run
@@ -105,7 +108,8 @@ def _memory(value: Any, name: str) -> Any:
     if isinstance(value, (bool, int, float, complex, np.number, np.bool_, tuple)):
         return value
     found = f"{name}, {type(value).__name__}{f' of {value.dtype}' if isinstance(value, np.ndarray) else ''}"
-    raise ArgumentError("a kernel takes arrays and numbers", found, "x.numpy(), or cuda.to_device(x)")
+    way = "x.astype(np.float32)" if isinstance(value, np.ndarray) else "np.array(x), or cuda.to_device(x)"
+    raise ArgumentError("a kernel takes arrays and numbers", found, way)
 
 
 class Kernel(GpuFunction):
@@ -145,11 +149,13 @@ class Kernel(GpuFunction):
 
     def __call__(self, *arguments: Any) -> Any:
         """Refuse: a kernel is launched, and a device function is called by kernels."""
-        raise self._misused("a plain call")
+        raise self._misused("a plain call" if current.run is None else "a call by a kernel")
 
     def _misused(self, found: str) -> KernelError:
         asked = f"{self.__name__} is a {'device function: kernels call it' if self.device else 'kernel'}"
         way = f"a kernel that calls {self.__name__}" if self.device else f"{self.__name__}[blocks, threads](...)"
+        if current.run is not None and not self.device:
+            way = "@cuda.jit(device=True) above it: such a function is called by kernels"
         return KernelError(asked, found, way)
 
     def __getitem__(self, how: Any) -> Callable[..., None]:
@@ -175,16 +181,29 @@ class Kernel(GpuFunction):
             raise ArgumentError("a launch here has the stream 0", f"{stream!r:.40}", "0: it waits for those before")
         sizes = _size("blocks", grid), _block(block), int(shared)
 
-        def launch(*arguments: Any) -> None:
+        def launch(*arguments: Any, **named: Any) -> None:
             """Run it; KernelError, if something is wrong with it."""
+            if named:
+                raise ArgumentError(
+                    "a launch takes its arguments in order", f"{'=, '.join(named)}=", "x in place of x=x"
+                )
             if on_card.has(arguments):
                 on_card.launch(self, *sizes, arguments)
                 return
             run = simulate(self, grid, block, *arguments, shared=shared)
             if run.findings:
-                raise KernelError(f"{self.__name__} is not right", f"\n{run}", "cuda.simulate(...), which goes on")
+                raise _not_right(self.__name__, run.findings)
 
         return launch
+
+
+suggest(Kernel, "a kernel", "kernel")
+
+
+def _not_right(name: str, findings: Sequence[Finding]) -> KernelError:
+    """The error that says what is wrong, and how the first of it is mended."""
+    found = "\n".join([f"{plural(len(findings), 'mistake')}:", *map(str, findings)])
+    return KernelError(f"{name} is not right", found, findings[0].cure)
 
 
 def _device_run(value: Any) -> Callable[..., Any] | None:

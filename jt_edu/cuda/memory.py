@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import KernelError
+from jt_edu.cuda.findings import BETWEEN_BLOCKS
 from jt_edu.cuda.history import History, Unordered
 from jt_edu.cuda.translator import Place, place_of
 
@@ -137,9 +138,9 @@ class Array:
         place = place_of(sys._getframe(1))
         address = index if type(index) is int and 0 <= index < self._end else self.at(index, place)
         if type(address) is Array:
-            raise KernelError(
-                f"a thread writes one number of {self.memory.name} at a time", f"{index} in line {place.line}", "a loop"
-            )
+            name, found = self.memory.name, f"{index} in line {place.line}"
+            element = f"{name}[{', '.join('ijklmn'[: self.ndim])}], or a loop"
+            raise KernelError(f"a thread writes one number of {name} at a time", found, element)
         if address is None:
             return
         memory, run = self.memory, current.run
@@ -173,7 +174,8 @@ class Array:
         for axis, (place, size, step) in enumerate(zip(places, self.shape, self.steps, strict=False)):
             if type(place) is not int and not isinstance(place, (slice, np.integer)):
                 found = f"{self.memory.name}[{place!r:.30}] in line {where.line}"
-                raise KernelError("an index is a whole number", found, "i // 2 for a half; a loop for many numbers")
+                way = "its .x, one number" if hasattr(place, "x") else "i // 2 for a half; a loop for many numbers"
+                raise KernelError("an index is a whole number", found, way)
             if isinstance(place, slice):
                 part = range(size)[place]
                 first += part.start * step
@@ -228,7 +230,8 @@ class Array:
 
         def words() -> str:
             which = f"which {current.run.told([other])} {way} in line {there.line} (`{there.text}`)"
-            return f"{verb} {self.named(address)}, {which}, with no barrier between"
+            here = current.run.now.block is other.block
+            return f"{verb} {self.named(address)}, {which}, {'with no barrier between' if here else BETWEEN_BLOCKS}"
 
         current.run.report("race", place, words, self.memory.name, (other,), there.line)
 

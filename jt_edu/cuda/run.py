@@ -1,6 +1,6 @@
 """Run: what happened in a launch, and what was wrong with it?
 
-print(run)          the findings, or that nothing is wrong
+print(run)          the findings, or that nothing is wrong; and which lines are slow
 run.slow            lines at which a warp makes more trips to memory than it needs
 run.snapshots       each block at each barrier
 run.trips           what each warp touches together, and in how many trips to memory; of a large launch the beginning
@@ -17,7 +17,7 @@ import numpy as np
 
 from jt_edu.base.errors import KernelError
 from jt_edu.cuda.costs import MOST, Costs, Trip
-from jt_edu.cuda.findings import Finding, ThreadNumber, told
+from jt_edu.cuda.findings import Finding, ThreadNumber, found_and_cure, told
 from jt_edu.cuda.history import Access, bits
 from jt_edu.cuda.memory import Array, Memory
 from jt_edu.cuda.thread import WARPSIZE, Dim3, Thread
@@ -94,7 +94,9 @@ class Run:
         return list(self.costs.trips())
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.findings)) or f"{self.program.name}: nothing is wrong"
+        wrong = [*map(str, self.findings)] or [f"{self.program.name}: nothing is wrong"]
+        slow = ", ".join(f"{finding.kind} in line {finding.line}" for finding in self.slow)
+        return "\n".join([*wrong, *([f"slow, see run.slow: {slow}"] if slow else [])])
 
     # ------------------------------------------------------------------------------------ what the interpreter says
 
@@ -174,7 +176,7 @@ class Run:
         """An error of Python's in the thread whose turn it is, with its line."""
         place = place_of(_last_frame(error))
         asked = f"{place.function} stopped in {self.told([self.now])}, in line {place.line}: {place.text}"
-        return KernelError(asked, f"{type(error).__name__}: {error}", "look at what stands in that line")
+        return KernelError(asked, *found_and_cure(error))
 
     def passed(self, threads: Sequence[Thread], waits: Mapping[Thread, Place], what: str) -> None:
         """Keep a picture of a block that is at a barrier, or at its end; `waits`: where who has not ended stands."""

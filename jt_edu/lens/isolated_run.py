@@ -19,6 +19,7 @@ from typing import Any
 from jt_edu import backends
 from jt_edu.base.context import Context, current, rank_context
 from jt_edu.base.errors import ArgumentError
+from jt_edu.cuda.gpu_function import GpuFunction
 from jt_edu.ir.meta_ops import CONSTANT
 from jt_edu.ir.node import Node, inputs_first, needed
 from jt_edu.runtime.execute import plan_for, run, run_plan
@@ -95,6 +96,8 @@ def way_out(v: Any) -> str:
         return "*gradients, which hands over the Vars of a list one by one"
     if isinstance(v, dict):
         return "*gradients.values(), which hands over the Vars of a dict one by one"
+    if isinstance(v, GpuFunction):
+        return "jt_widgets.gpu_grid(kernel, blocks, threads, x), which shows a kernel of your own"
     if hasattr(type(v), "named_parameters"):
         return "model(images), for a view shows what a module computes"
     if hasattr(v, "__array__") or isinstance(v, int | float | complex):

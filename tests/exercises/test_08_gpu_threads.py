@@ -36,6 +36,7 @@ def test_a_right_answer_in_another_form_passes(number, part, instead):
 MISTAKES = [  # of which exercise, what is written instead of what, and what is said of it
     ("08.1", "@cuda.jit\n", "", "leave `@cuda.jit` above it as it is"),
     ("08.1", "    if i < x.size:", "    while i < x.size:", "never ends in line 4"),
+    ("08.1", "i = cuda.grid(1)", "i = cuda.threadIdx.x", "orders two blocks. Let each thread write a number"),
     ("08.3", "half //= 2", "half //= 0", "ZeroDivisionError"),
     ("08.5", "        cuda.syncthreads()\n        for k in", "        cuda.sync()\n        for k in", "cuda.sync"),
     ("08.6", '"rolled": 5', '"rolled": "5"', "the number of a line for each kernel"),
@@ -65,7 +66,7 @@ def test_a_grid_tells_in_words_what_it_shows():
         "rotated, block 0 of 1, 8 threads: nothing is wrong",
         "barrier 1: 8 in line 6",
         "end: all have ended",
-        "trips to memory: x, line 5: 1 for 1; tile, line 5: 1 for 1; tile, line 7: 2 for 2; out, line 7: 1 for 1",
+        "trips to memory: x, line 5: 1; tile, line 5: 1; tile, line 7: 2; out, line 7: 1",
     ]
     assert out.sum() == 0  # copies are run
 
@@ -73,7 +74,7 @@ def test_a_grid_tells_in_words_what_it_shows():
 def test_a_grid_of_one_block_counts_the_trips_of_that_block_alone():
     run = cuda.simulate(rotated, 3, 8, np.arange(8, dtype=np.float32), np.zeros(8, np.float32))
 
-    assert "x, line 5: 1 for 1" in repr(see.gpu_grid(run, number=1))
+    assert "x, line 5: 1;" in repr(see.gpu_grid(run, number=1))
 
 
 def test_a_grid_says_who_wrote_and_who_read_a_number_and_needs_no_script():

@@ -79,3 +79,8 @@ def test_without_a_compiler_it_says_what_to_install_and_shows_the_rest(page_of, 
         pane.get_by_text("pip install 'jt-edu[cuda]'").wait_for()
     page.get_by_role("tab", name="CUDA C++").click()
     pane.get_by_text("__global__ void rows(").wait_for()
+
+
+def test_a_kernel_of_ones_own_is_shown_by_another_view():
+    with pytest.raises(jt.ArgumentError, match=r"found a Kernel\. Try: jt_widgets\.gpu_grid\("):
+        kernel_view(jt.cuda.jit(lambda x: None))

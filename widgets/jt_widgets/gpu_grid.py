@@ -47,7 +47,7 @@ def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
         >>> gpu_grid(copied, 1, 32, np.ones(32, np.float32), np.zeros(32, np.float32))
         copied, block 0 of 1, 32 threads: nothing is wrong
         end: all have ended
-        trips to memory: x, line 3: 4 for 4; out, line 3: 4 for 4
+        trips to memory: x, line 3: 4; out, line 3: 4
     """
     if isinstance(what, Kernel) and len(launch) < 2:
         raise ArgumentError("gpu_grid launches a kernel", "no blocks and threads", "gpu_grid(kernel, 1, 32, x)")
@@ -73,7 +73,7 @@ def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
     head = f"{what.program.name}, block {number} of {what.grid.size}, {plural(len(stops[0].lines), 'thread')}"
     told = [f"{head}: {_found(here)}"]
     told += [f"{stop.name}: {_lines(stop)}" for stop in stops]
-    told.append("trips to memory: " + "; ".join(f"{m.name}: {m.trips} for {m.least}" for m in meters))
+    told.append("trips to memory: " + "; ".join(map(_trips, meters)))
     return Picture(html + below, "\n".join(told))
 
 
@@ -88,6 +88,10 @@ def _texts(launch: Launch) -> Iterator[str]:
     for name, text in texts.items():
         if text:
             yield f"<details><summary>{name}</summary><pre style='white-space:pre-wrap'>{escape(text)}</pre></details>"
+
+
+def _trips(meter: Meter) -> str:
+    return f"{meter.name}: {meter.trips}" + f", where {meter.least} would do" * (meter.trips > meter.least)
 
 
 def _found(findings: list[Finding]) -> str:

@@ -52,10 +52,11 @@ def test_a_launch_takes_blocks_and_threads(how):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((np.zeros(3),), "takes 2 arguments, out, value; found 1 argument"),
+        ((np.zeros(3),), "takes 2 arguments, out, value; found 1 argument. Try: one for each"),
         ((np.zeros((4, 4))[:, ::2], 1), "out is an array whose numbers are in one row"),
-        ((jt.zeros(3), 1), "a kernel takes arrays and numbers"),
-        (([0.0], 1), "a kernel takes arrays and numbers"),
+        ((jt.zeros(3), 1), r"arrays and numbers; found out, Var. Try: np.array\(x\), or cuda.to_device"),
+        (([0.0], 1), r"arrays and numbers; found out, list. Try: np.array\(x\), or cuda.to_device"),
+        ((np.array([None]), 1), r"arrays and numbers; found out, ndarray of object. Try: x.astype"),
     ],
 )
 def test_arguments_that_a_kernel_cannot_take_are_refused(arguments, words):
@@ -66,6 +67,40 @@ def test_arguments_that_a_kernel_cannot_take_are_refused(arguments, words):
 def test_a_kernel_is_launched_and_not_called():
     with pytest.raises(jt.KernelError, match=r"filled\[blocks, threads\]"):
         filled(np.zeros(3), 1)
+
+
+def test_arguments_of_a_launch_have_no_names():
+    with pytest.raises(jt.ArgumentError, match=r"takes its arguments in order; found out=, value=\."):
+        filled[1, 4](out=np.zeros(3), value=1)
+
+
+def test_names_of_numba_that_a_kernel_lacks_are_told():
+    with pytest.raises(AttributeError, match=r"a kernel offers no forall\. Try: kernel\["):
+        _ = filled.forall
+
+
+CURES = {  # what a launch says of the first mistake
+    "out[t + 1] = 1": r"mistake:\nout of bounds in .*Try: a guard",
+    "if t: cuda.syncthreads()": "Try: this line where all threads come to it",
+    "out[t] = cuda.shared.array(4, 'float32')[t]": "Try: a write before this line",
+    "out[0] = t": r"Try: cuda.syncthreads\(\) between",
+}
+
+
+@pytest.mark.parametrize("body", CURES)
+def test_a_launch_that_goes_wrong_says_what_to_try(body):
+    text = f"@cuda.jit\ndef kernel(out):\n    t = cuda.threadIdx.x\n    {body}\n"
+    with pytest.raises(jt.KernelError, match=rf"(?s)kernel is not right; found 1 .*{CURES[body]}"):
+        from_text(text)[1, 4](np.zeros(4))
+
+
+def test_what_is_slow_stands_at_the_end_of_a_run():
+    text = (
+        "@cuda.jit\ndef kernel(x):\n    tile = cuda.shared.array((32, 32), 'float32')\n    tile[cuda.laneid, 0] = 1\n"
+    )
+    assert str(cuda.simulate(from_text(text), 1, 32, np.zeros(1))).splitlines() == [
+        "kernel: nothing is wrong", "slow, see run.slow: bank conflict in line 4"
+    ]  # fmt: skip
 
 
 def test_a_device_function_is_not_launched():

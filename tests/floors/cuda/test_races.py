@@ -155,6 +155,19 @@ def test_a_race_names_the_lanes_and_the_line_that_are_in_it():
     assert (found.line, found.other, found.threads) == (11, 7, ((0, 0), (0, 16)))
 
 
+CURES = {  # what is said of a race, and what to try
+    "two warps with a syncwarp": ("with no barrier between", "cuda.syncthreads() between the two lines"),
+    "a thread beside the one that saw an atomic": ("and no barrier orders two blocks", "a second launch"),
+}
+
+
+@pytest.mark.parametrize("name", CURES)
+def test_a_barrier_is_the_cure_of_a_race_in_one_block_only(name):
+    said, cure = CURES[name]
+    for found in simulated(*RACES[name]).findings:
+        assert found.words.endswith(said) and cure in found.cure
+
+
 ALONE = "cuda.syncwarp(0xFFFFFFFE)"
 HEARS = "if t > 8:\n        return\n    out[t] = cuda.shfl_sync(0xFFFFFFFF, t, 9)"
 VOTES = "if t < 5:\n        cuda.any_sync(0xFFFFFFFF, t)\n    cuda.syncthreads()"

@@ -139,7 +139,17 @@ REFUSED = {
     "out[t] = None": "out holds numbers; found NoneType in line 4",
     "out[t] = m[t]": "out holds numbers; found Array",
     "cuda.atomic.add(m, 0, 1)": "an atomic changes one number of m",
-    "table[0] = 1": "read-only",
+    "table[0] = 1": r"read-only. Try: np.array\(x\), a copy",
+    "m[t] = 1": r"one number of m at a time; found 0 in line 4. Try: m\[i, j\]",
+    "out[cuda.threadIdx] = 1": r"found out\[Dim3.* Try: its .x",
+    "cuda.atomic.add(x[0], 1)": r"found int64, where an atomic takes an array. Try: cuda.atomic.add\(out, i, 1\)",
+    "cuda.atomic.ad(x, 0, 1)": "found cuda.atomic.ad, which no kernel has. Try: .*cuda.atomic.add",
+    "t = cuda.blockIdx.w": "Try: cuda.threadIdx.x or",
+    "t = cuda.laneid()": "Try: the name without brackets",
+    "t = cuda.threadIdx()": "Try: the name without brackets",
+    "cuda.shared.array(8)": "Try: a shape and a dtype",
+    "t = np.float32(1)[0]": "invalid index to scalar variable. Try: an array before",
+    "other(out)": r"other is a kernel; found a call by a kernel. Try: @cuda.jit\(device=True\)",
     "cuda.shared.array(20000, 'float32')": "49,152 bytes",
     "cuda.local.array(10**11, 'float32')": "524,288 bytes",
     "cuda.local.array(4, object)": "holds numbers; found the dtype object",
@@ -147,11 +157,12 @@ REFUSED = {
 
 
 DEEP = "@cuda.jit(device=True)\ndef deep(n):\n    return deep(n + 1)\n"
+OTHER = "@cuda.jit\ndef other(x):\n    x[0] = 1\n"
 
 
 @pytest.mark.parametrize("body", REFUSED)
 def test_what_no_gpu_does_is_refused_with_its_line(body):
-    text = f"table = np.zeros(3)\n{DEEP}@cuda.jit\ndef kernel(x, m, out):\n    t = 0\n    {body}\n"
+    text = f"table = np.zeros(3)\n{DEEP}{OTHER}@cuda.jit\ndef kernel(x, m, out):\n    t = 0\n    {body}\n"
     with pytest.raises(jt.KernelError, match=REFUSED[body]):
         cuda.simulate(made(text, body), 1, 1, np.arange(4), np.zeros((4, 2)), np.zeros(4))
 

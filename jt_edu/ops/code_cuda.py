@@ -14,6 +14,7 @@ The text defines kernels, in the words of numba.cuda, and launches them. Where t
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 import textwrap
@@ -75,7 +76,8 @@ def cuda_code(
         data: numbers that they read as data["name"].
 
     Raises:
-        ArgumentError: a text is no Python, or an output has a negative length.
+        ArgumentError: a text is no Python, launches no kernel of its own, or reads a number that `data` has not; or an
+            output has a negative length.
 
     Example:
         >>> text = '''
@@ -99,6 +101,8 @@ def cuda_code(
     numbers = tuple((key, float(value)) for key, value in sorted(data.items()))
     forward = Launches(_python(source, header, [*ins, *outs]), numbers)
     back = [Launches(_python(text, header, [*ins, "pout", "dout", "out"]), numbers) for text in backward]
+    for launches in (forward, *back):
+        _check(ast.parse(launches.text), data)
     return numpy_code(shape, dtype, [as_var(x) for x in inputs], forward, back)
 
 
@@ -113,7 +117,25 @@ def _python(source: str, header: str, names: Sequence[str]) -> str:
         text = "\n".join([*filter(None, [textwrap.dedent(header).strip("\n")]), words, ""])
         compile(text, "cuda_src", "exec")
     except (SyntaxError, ValueError, tokenize.TokenError) as error:  # ValueError: letters that no file can hold
-        found = str(getattr(error, "text", None) or error).strip()[:80].encode(errors="backslashreplace").decode()
+        told = error.args[0] if isinstance(error, tokenize.TokenError) else error  # and where, in brackets
+        found = str(getattr(error, "text", None) or told).strip()[:80].encode(errors="backslashreplace").decode()
         way = "kernels under @cuda.jit, and kernel[blocks, threads](@ARGS) below them"
         raise ArgumentError("cuda_src is Python, in the words of numba.cuda", found, way) from None
     return text
+
+
+def _check(tree: ast.Module, data: Mapping[str, float]) -> None:
+    """Refuse kernels that nobody launches, which would give zeros, and numbers that nobody has given."""
+    kernels, used = set[str](), set[str]()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(name):
+                used.add(name)
+            case ast.FunctionDef(name, decorator_list=[ast.Attribute(attr="jit") | ast.Name("jit")]):
+                kernels.add(name)
+            case ast.Subscript(ast.Name("data"), ast.Constant(str(name))) if name not in data:
+                found = f"data with {', '.join(data) or 'nothing in it'}"
+                raise ArgumentError(f'cuda_src reads data["{name}"]', found, f'jt.code(..., data={{"{name}": 1.0}})')
+    if kernels and not kernels & used:
+        asked, way = "cuda_src launches its kernels", f"{min(kernels)}[blocks, threads](@ARGS) below them"
+        raise ArgumentError(asked, f"no launch of {min(kernels)}", way)

@@ -76,8 +76,7 @@ def cuda_code(
         data: numbers that they read as data["name"].
 
     Raises:
-        ArgumentError: a text is no Python, launches no kernel of its own, or reads a number that `data` has not; or an
-            output has a negative length.
+        ArgumentError: a text is no Python, launches no kernel, or reads what `data` has not; a negative length.
 
     Example:
         >>> text = '''
@@ -99,14 +98,12 @@ def cuda_code(
     if len(backward) > len(inputs):
         raise ArgumentError("there is one cuda_grad_src for each input", f"{len(backward)} for {len(inputs)}", "fewer")
     numbers = tuple((key, float(value)) for key, value in sorted(data.items()))
-    forward = Launches(_python(source, header, [*ins, *outs]), numbers)
-    back = [Launches(_python(text, header, [*ins, "pout", "dout", "out"]), numbers) for text in backward]
-    for launches in (forward, *back):
-        _check(ast.parse(launches.text), data)
+    forward = Launches(_python(source, header, [*ins, *outs], data), numbers)
+    back = [Launches(_python(text, header, [*ins, "pout", "dout", "out"], data), numbers) for text in backward]
     return numpy_code(shape, dtype, [as_var(x) for x in inputs], forward, back)
 
 
-def _python(source: str, header: str, names: Sequence[str]) -> str:
+def _python(source: str, header: str, names: Sequence[str], data: Mapping[str, float]) -> str:
     """The text in Python's words; refused, where it is none."""
     for text in (source, header):
         if not isinstance(text, str):
@@ -121,6 +118,7 @@ def _python(source: str, header: str, names: Sequence[str]) -> str:
         found = str(getattr(error, "text", None) or told).strip()[:80].encode(errors="backslashreplace").decode()
         way = "kernels under @cuda.jit, and kernel[blocks, threads](@ARGS) below them"
         raise ArgumentError("cuda_src is Python, in the words of numba.cuda", found, way) from None
+    _check(ast.parse(text), data)
     return text
 
 

@@ -62,7 +62,9 @@ class Cuda(PythonBackend):
             able = [multiplied_by(get_device_capability(k)) for k in range(device_count())]
             self._able = frozenset.intersection(*able)
         except BackendError as error:
-            way = f'{error.attempt}; jt.flags.backend = "cudasim" interprets its kernels'
+            way = error.attempt
+            if current().flags.backend != CudaSim.name:
+                way += '; jt.flags.backend = "cudasim" interprets its kernels'
             raise BackendError('the backend "cuda" computes on a GPU', error.found, way) from None
         super().__init__()
 

@@ -145,6 +145,10 @@ def _made(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> 
     except AttributeError as error:
         found = f"{getattr(error.obj, '__name__', '')}.{error.name}".removeprefix("numba.")
         raise KernelError(f"{name} is made of words that a kernel has", found, like(str(error.name))) from error
+    except KeyError as error:  # a table of numba-cuda has no such function
+        word = getattr(error.args[0], "__name__", repr(error))
+        asked, way = f"{name} is made of words that a kernel has", "arithmetic, or a function of math"
+        raise KernelError(asked, f"NumPy's {word}", way) from error
     except to_ptx.REFUSED as error:
         raise KernelError(f"{name} can be compiled for a GPU", f"\n{error}"[:4000], "what its line says") from error
     return Compiled(name, kinds, cc, entry, ptx, cubin, Report(*to_ptx.report(said, ptx)))

@@ -24,7 +24,7 @@ import numpy as np
 
 from jt_edu.base.errors import ArgumentError, BackendError, JtError
 from jt_edu.cuda.device_memory import DeviceMemory
-from jt_edu.cuda.driver import UPDATE, Driver, Launch, libcuda
+from jt_edu.cuda.driver import NEEDED, UPDATE, Driver, Launch, libcuda
 from jt_edu.cuda.staging import Staging
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -93,12 +93,12 @@ class Cards:
         self._lock = threading.Lock()
         try:
             if library is None:
-                raise BackendError("there is a GPU", "no driver of NVIDIA", "the interpreter, which needs neither")
+                raise BackendError(NEEDED, "no driver of NVIDIA", "a machine that has one")
             self.driver = Driver(library)
             Cards.latest = self
             self.count = self.driver.count()
             if not self.count:
-                raise BackendError("there is a GPU", "none", f"without {VISIBLE}")
+                raise BackendError(NEEDED, "none", f"without {VISIBLE}")
         except JtError as error:
             hides = library is not None and self.visible is not None
             found = error.found + (f"; {VISIBLE} is {self.visible!r}" if hides else "")
@@ -186,7 +186,7 @@ def here() -> Device:
         return _mine.stand_in  # type: ignore[no-any-return]
     found = cards()
     if found.missing is not None:
-        raise copy(found.missing)  # whoever hears of it adds the line of an operator
+        raise copy(found.missing)  # to each a new one: it gathers lines of operators, and tracebacks
     found.driver.well()
     if _mine.device is None or _mine.device.driver is not found.driver or _mine.device.number != _mine.number:
         _mine.device = found.open(_mine.number)
@@ -255,7 +255,7 @@ def set_device(device: int) -> None:
     Example:
         >>> jt.cuda.set_device(0)
         Traceback (most recent call last):
-        BackendError: there is a GPU; found no driver of NVIDIA. Try: the interpreter, which needs neither.
+        BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
     _told_of_changes()
     before, _mine.number = _mine.number, _number(device)
@@ -274,14 +274,14 @@ def ready() -> Device:
     """
     found = here()
     if (unfit := cards().unfit) is not None:
-        raise unfit
+        raise copy(unfit)
     return found
 
 
 def _number(device: Any) -> int:
     found = cards()
     if found.missing is not None:
-        raise found.missing
+        raise copy(found.missing)
     if not isinstance(device, int | np.integer) or isinstance(device, bool) or not 0 <= device < found.count:
         asked = f"a device is a number from 0 to {found.count - 1}, as {VISIBLE} shows them"
         raise ArgumentError(asked, repr(device), "jt.cuda.set_device(0)")
@@ -312,7 +312,7 @@ def current_device() -> int:
     Example:
         >>> jt.cuda.current_device()
         Traceback (most recent call last):
-        BackendError: there is a GPU; found no driver of NVIDIA. Try: the interpreter, which needs neither.
+        BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
     return _number(_mine.number)
 
@@ -330,7 +330,7 @@ def get_device_name(device: int | None = None) -> str:
     Example:
         >>> jt.cuda.get_device_name()
         Traceback (most recent call last):
-        BackendError: there is a GPU; found no driver of NVIDIA. Try: the interpreter, which needs neither.
+        BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
     number = _number(_mine.number if device is None else device)
     return cards().driver.name(number)
@@ -349,7 +349,7 @@ def get_device_capability(device: int | None = None) -> tuple[int, int]:
     Example:
         >>> jt.cuda.get_device_capability()
         Traceback (most recent call last):
-        BackendError: there is a GPU; found no driver of NVIDIA. Try: the interpreter, which needs neither.
+        BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
     number = _number(_mine.number if device is None else device)
     return cards().driver.capability(number)

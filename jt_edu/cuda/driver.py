@@ -38,6 +38,7 @@ _STILL_RUNS = (
     "With jt.flags.use_cuda = 0 the CPU goes on. If it never ends: start Python anew, which ends it, and ask "
     "cuda.simulate(...) which loop does not end"
 )
+NEEDED = "this needs a GPU"
 UPDATE = "a newer driver of NVIDIA; until then kernels run in the interpreter"
 _ASKED: dict[int, tuple[type[JtError], str, str]] = {  # by the driver's number: kind, what was asked, what to try
     1: (BackendError, "the driver is given sizes and addresses that the GPU has", "fewer blocks, threads and bytes"),
@@ -46,7 +47,7 @@ _ASKED: dict[int, tuple[type[JtError], str, str]] = {  # by the driver's number:
     34: (BackendError, "there is a real driver", "the driver itself: this is the stub that compilers link with"),
     35: (BackendError, "the driver is as new as CUDA", UPDATE),
     46: (BackendError, "the GPU is free", "nvidia-smi, which tells who has it, or another one by CUDA_VISIBLE_DEVICES"),
-    100: (BackendError, "there is a GPU", "CUDA_VISIBLE_DEVICES, which may hide it; kernels run in the interpreter"),
+    100: (BackendError, NEEDED, "CUDA_VISIBLE_DEVICES, which may hide it; kernels run in the interpreter"),
     101: (ArgumentError, "a device has a number below jt.cuda.device_count()", "jt.cuda.set_device(0)"),
     200: (BackendError, "a kernel is machine code of this GPU", UPDATE),
     209: (BackendError, "a kernel is machine code of this GPU", UPDATE),

@@ -3,6 +3,7 @@
     jt_edu.cuda, and names from it     numba.cuda, and its names, to which those for tensor cores are added
     a device function under jit        one of numba's
     functions of mathlib               as they are: numba-cuda finds what they have told numba
+    np.exp and a few more              math.exp, of which numba-cuda knows more than of NumPy's
 
 The function itself stays as it is: a copy of it has these values behind its names. This file imports numba-cuda, so
 it is imported only where a kernel is compiled.
@@ -15,6 +16,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
+import operator
 import re
 import threading
 import warnings
@@ -35,6 +38,7 @@ from numba import cuda
 from numba.core.errors import NumbaError
 from numba.cuda import cudaimpl, dispatcher, nvvmutils, types
 from numba.cuda.cudadrv.error import CCSupportError
+from numba.cuda.errors import UnsupportedBytecodeError
 from numba.cuda.np import arrayobj
 from numba.cuda.np.numpy_support import from_dtype
 
@@ -50,6 +54,11 @@ FEW = 128  # registers of a thread, with which two blocks of 256 fit on a proces
 UNKNOWN, MISSING = (CCSupportError, nvJitLinkError), DynamicLibNotFoundError
 HERE, CUDA = "jt_edu.cuda", "_numba_cuda"
 MOST = {"tid": 1024, "ntid": 1025, "laneid": 32}  # one more than a number of threads can be
+
+
+# what numba-cuda has none for, by what it has
+INSTEAD = {getattr(np, name): getattr(math, name) for name in ("exp", "expm1", "log1p", "sqrt", "fabs")}
+INSTEAD |= {np.power: operator.pow, np.absolute: abs}
 
 
 class _Target(threading.local):
@@ -100,6 +109,8 @@ def ptx_of(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) ->
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of numba's own, about what a GPU does slowly
             text, _ = cuda.compile_ptx(_rewritten(kernel.function, {}), signature, cc=cc)
+    except UnsupportedBytecodeError as error:  # such as an import; it is none of numba's family
+        raise NotImplementedError(str(error)) from error
     finally:
         _target.cc = None
     return str(text)
@@ -192,6 +203,12 @@ def _in_numba(value: Any, made: dict[GpuFunction, Any]) -> Any:
         return made[value]
     if isinstance(value, ModuleType) and value.__name__ == HERE:
         return cuda
+    if isinstance(value, np.ufunc):
+        return INSTEAD.get(value, value)
+    if value is np:
+        stands_in = ModuleType("numpy")
+        vars(stands_in).update({name: _in_numba(part, made) for name, part in vars(np).items()})
+        return stands_in
     if isinstance(value, ModuleType) and value.__name__ == HERE.partition(".")[0]:
         stands_in, parts = ModuleType(value.__name__), vars(value).items()
         used = {name: part for name, part in parts if isinstance(part, (DType, ModuleType, float))}

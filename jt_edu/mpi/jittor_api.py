@@ -271,8 +271,8 @@ def nccl_broadcast(x: Any, root: int = 0) -> Any:
 def _on_gpu(name: str, x: Any) -> Var:
     v = as_var(x)
     if device_of(v.node) != CUDA:
-        found, way = f"a Var on the device {device_of(v.node)}", f"{name.replace('nccl', 'mpi')}, or x.cuda()"
-        raise BackendError(f"{name} communicates from GPU to GPU", found, way)
+        way = f"{name.replace('nccl', 'mpi')}, which needs no GPU; where there is one, x.cuda()"
+        raise BackendError(f"{name} communicates from GPU to GPU", f"a Var on the device {device_of(v.node)}", way)
     return v
 
 

@@ -14,6 +14,7 @@ The text defines kernels, in the words of numba.cuda, and launches them. Where t
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 import textwrap
@@ -75,7 +76,7 @@ def cuda_code(
         data: numbers that they read as data["name"].
 
     Raises:
-        ArgumentError: a text is no Python, or an output has a negative length.
+        ArgumentError: a text is no Python, launches no kernel, or reads what `data` has not; a negative length.
 
     Example:
         >>> text = '''
@@ -97,12 +98,12 @@ def cuda_code(
     if len(backward) > len(inputs):
         raise ArgumentError("there is one cuda_grad_src for each input", f"{len(backward)} for {len(inputs)}", "fewer")
     numbers = tuple((key, float(value)) for key, value in sorted(data.items()))
-    forward = Launches(_python(source, header, [*ins, *outs]), numbers)
-    back = [Launches(_python(text, header, [*ins, "pout", "dout", "out"]), numbers) for text in backward]
+    forward = Launches(_python(source, header, [*ins, *outs], data), numbers)
+    back = [Launches(_python(text, header, [*ins, "pout", "dout", "out"], data), numbers) for text in backward]
     return numpy_code(shape, dtype, [as_var(x) for x in inputs], forward, back)
 
 
-def _python(source: str, header: str, names: Sequence[str]) -> str:
+def _python(source: str, header: str, names: Sequence[str], data: Mapping[str, float]) -> str:
     """The text in Python's words; refused, where it is none."""
     for text in (source, header):
         if not isinstance(text, str):
@@ -113,7 +114,26 @@ def _python(source: str, header: str, names: Sequence[str]) -> str:
         text = "\n".join([*filter(None, [textwrap.dedent(header).strip("\n")]), words, ""])
         compile(text, "cuda_src", "exec")
     except (SyntaxError, ValueError, tokenize.TokenError) as error:  # ValueError: letters that no file can hold
-        found = str(getattr(error, "text", None) or error).strip()[:80].encode(errors="backslashreplace").decode()
+        told = error.args[0] if isinstance(error, tokenize.TokenError) else error  # and where, in brackets
+        found = str(getattr(error, "text", None) or told).strip()[:80].encode(errors="backslashreplace").decode()
         way = "kernels under @cuda.jit, and kernel[blocks, threads](@ARGS) below them"
         raise ArgumentError("cuda_src is Python, in the words of numba.cuda", found, way) from None
+    _check(ast.parse(text), data)
     return text
+
+
+def _check(tree: ast.Module, data: Mapping[str, float]) -> None:
+    """Refuse kernels that nobody launches, which would give zeros, and numbers that nobody has given."""
+    kernels, used = set[str](), set[str]()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(name):
+                used.add(name)
+            case ast.FunctionDef(name, decorator_list=[ast.Attribute(attr="jit") | ast.Name("jit")]):
+                kernels.add(name)
+            case ast.Subscript(ast.Name("data"), ast.Constant(str(name))) if name not in data:
+                found = f"data with {', '.join(data) or 'nothing in it'}"
+                raise ArgumentError(f'cuda_src reads data["{name}"]', found, f'jt.code(..., data={{"{name}": 1.0}})')
+    if kernels and not kernels & used:
+        asked, way = "cuda_src launches its kernels", f"{min(kernels)}[blocks, threads](@ARGS) below them"
+        raise ArgumentError(asked, f"no launch of {min(kernels)}", way)

@@ -128,8 +128,16 @@ def forget_plans() -> None:
 def _computed_by(library: str, wanted: bool) -> None:
     """What is planned from now on is computed by a library where it can be, which has to be there, or no more."""
     if wanted:
-        backends.get(CUDA).library(library)  # type: ignore[attr-defined]
+        _for_flag(library).library(library)
     forget_plans()
+
+
+def _for_flag(name: str) -> Any:
+    """The backend of a GPU, which a flag needs: the error names the flag."""
+    try:
+        return device_named(CUDA)
+    except BackendError as error:
+        raise BackendError(f"jt.flags.{name} computes on a GPU", error.found, error.attempt) from None
 
 
 CHECKS |= {library: partial(_computed_by, library) for library in ("cublas", "cudnn")}
@@ -164,15 +172,11 @@ def to_cuda(to: Callable[[str], Any]) -> Callable[..., Any]:
 
 
 def use_cuda(value: int) -> None:
-    """What jt.flags.use_cuda does: 1 has all computed on the device "cuda", if there is one; 0 is as before."""
+    """What jt.flags.use_cuda does: 1 computes all on the device "cuda", if there is one; 0 is as before."""
     context = current()
     flags, state = context.flags, context.rank_state
     if value and flags.backend != CUDA:
-        try:
-            device_named(CUDA)
-        except BackendError as error:
-            asked = "jt.flags.use_cuda = 1 has all computed on a GPU"
-            raise BackendError(asked, error.found, error.attempt) from None
+        _for_flag("use_cuda")
         state["before cuda"] = flags.backend
         flags.backend = CUDA
     elif not value and flags.use_cuda and flags.backend == CUDA:

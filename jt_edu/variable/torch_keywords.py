@@ -17,11 +17,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from jt_edu import backends
 from jt_edu.base.context import current
 from jt_edu.base.dtypes import ALIASES, DTYPES, as_dtype
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import lies_as_kernels_read, shared_source, short
-from jt_edu.runtime.devices import CPU, chosen, device_named, device_of, is_there, put
+from jt_edu.runtime.devices import CPU, CUDA, chosen, device_named, device_of, is_there, put
 from jt_edu.runtime.execute import run
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -213,7 +214,7 @@ def is_device(word: Any) -> bool:
         (True, False, True)
     """
     name = word.partition(":")[0] if isinstance(word, str) else ""
-    return name in DEVICES or (bool(name) and name not in DTYPES and name not in ALIASES and is_there(name))
+    return name in DEVICES or (bool(name) and name not in DTYPES and name not in ALIASES and name in backends.names())
 
 
 def on_cpu(function: str, device: Any) -> None:
@@ -222,5 +223,12 @@ def on_cpu(function: str, device: Any) -> None:
     Example:
         >>> on_cpu("Linear", "cpu")
     """
-    if device is not None and str(device).partition(":")[0] != "cpu":
-        raise ArgumentError(f"{function} works in main memory", f"device={short(device)}", "device='cpu'")
+    name = CPU if device is None else str(device).partition(":")[0]
+    if name == CPU:
+        return
+    found, way = f"device={short(device)}", "device='cpu'"
+    if name == CUDA and not is_there(CUDA):
+        found += ", and no GPU"
+    elif name in backends.names() and device_named(name) is None:
+        way = f"jt.flags.backend = {name!r}, which computes there"
+    raise ArgumentError(f"{function} works in main memory", found, way)

@@ -236,7 +236,8 @@ print("row 9, column 3:", [t.lanes[t.addresses.index(75)] for t in run.trips if 
 # kernel would compute something else on another card, and no compiler would say so.
 #
 # Number 75 of the product (row 9, column 3) is in rows g + 8, so g is 1, and in columns 2 t and 2 t + 1, so t is 1:
-# thread 5. If half of the warp took another branch, no product would come: try `if cuda.threadIdx.x < 16:` above it.
+# thread 5. If half of the warp took another branch, no product would come: try `if cuda.threadIdx.x < 16:` above it,
+# and indent the two lines below it as well, which read d.
 # The numbers are *TF32*: a tensor core reads 10 of the 23 bits behind the first one, which are enough for the small
 # whole numbers here. `jt.set_float32_matmul_precision("high")` allows it for all products of float32 on a GPU; halves
 # are multiplied by tensor cores in any case.

@@ -33,11 +33,16 @@ def test_a_right_answer_in_another_form_passes(number, part, instead):
     assert found.passed, found
 
 
+HALVES = "        if t < half:\n            tile[t] += tile[t + half]\n        cuda.syncthreads()\n        half //= 2"
+ALONE = "        if t == 0:\n            for k in range(1, 64):\n                tile[0] += tile[k]\n        half = 0"
+EVERY_SECOND = "        if t % (64 // half) == 0:\n            tile[t] += tile[t + 32 // half]"
 MISTAKES = [  # of which exercise, what is written instead of what, and what is said of it
     ("08.1", "@cuda.jit\n", "", "leave `@cuda.jit` above it as it is"),
     ("08.1", "    if i < x.size:", "    while i < x.size:", "never ends in line 4"),
     ("08.1", "i = cuda.grid(1)", "i = cuda.threadIdx.x", "orders two blocks. Let each thread write a number"),
     ("08.3", "half //= 2", "half //= 0", "ZeroDivisionError"),
+    ("08.3", HALVES, ALONE, "128 times while others wait, and 14 would do"),
+    ("08.3", HALVES.partition("\n        cuda")[0], EVERY_SECOND, "let the threads that add be neighbors"),
     ("08.5", "        cuda.syncthreads()\n        for k in", "        cuda.sync()\n        for k in", "cuda.sync"),
     ("08.6", '"rolled": 5', '"rolled": "5"', "the number of a line for each kernel"),
 ]

@@ -32,7 +32,7 @@ def test_without_a_gpu_it_says_so_in_a_sentence_and_what_it_can_do(capsys, card)
     assert program.main([]) == 2
     said = capsys.readouterr().out
     assert said.count("\n") == 1
-    assert "there is a GPU; found error 100" in said
+    assert "this needs a GPU; found error 100" in said
     assert "--compile" in said
 
 

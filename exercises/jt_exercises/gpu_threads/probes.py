@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,14 @@ def launched(answer: Any, grid: Any, block: Any, *arguments: Any) -> dict[str, A
         row = sums.setdefault(f"{trip.name} {trip.how}", [0, 0, 0])
         for k, more in enumerate((trip.trips, trip.least, len(trip.lanes))):
             row[k] += more
+    reads = Counter((t.block, t.warp, lane) for t in run.trips if t.how == "read" for lane in t.lanes)
     return {
         "arrays": [a.copy_to_host() for a in given if isinstance(a, DeviceArray)],
         "findings": [[f.kind, f.line, f.text, f.words] for f in run.findings],
         "slow": [[f.kind, f.line, f.text, f.words] for f in run.slow],
         "touched": sums,
+        "reads": max(reads.values(), default=0),  # of the thread that reads most often
+        "shared": sum(t.space == "shared" and t.how == "read" for t in run.trips),  # each is a warp at a line
         "barriers": max((s.epoch for s in run.snapshots), default=0),
     }
 

@@ -293,6 +293,26 @@ def test_a_word_that_no_kernel_has_is_named_and_so_is_the_nearest_one(line):
         cuda.compile(space["wrong"], F32, cc=(8, 0))
 
 
+OF_NUMPY = {
+    "x[0] = np.exp(x[1]) + np.expm1(x[2])": "",
+    "x[0] = np.sqrt(np.abs(x[1])) + np.power(x[2], x[3]) + exp(x[0])": "",
+    "x[0] = np.floor(x[1])": r"NumPy's floor\. Try: arithmetic, or a function of math",
+    "import math": r"IMPORT_NAME",
+}
+
+
+@has_compiler
+@pytest.mark.parametrize("line", OF_NUMPY)
+def test_functions_of_numpy_compile_where_math_has_the_same_and_others_are_named(line):
+    space = {"cuda": cuda, "np": np, "exp": np.exp}
+    exec(f"@cuda.jit\ndef kernel(x):\n    {line}\n", space)  # noqa: S102 - texts above
+    if OF_NUMPY[line]:
+        with pytest.raises(jt.KernelError, match=OF_NUMPY[line]):
+            cuda.compile(space["kernel"], F32, cc=(8, 0))
+    else:
+        assert ".f64" not in cuda.compile(space["kernel"], F32, cc=(8, 0)).ptx  # a float32 stays one
+
+
 @cuda.jit
 def wide(x):
     tile = cuda.shared.array(13_000, "float32")

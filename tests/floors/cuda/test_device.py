@@ -45,8 +45,19 @@ def test_where_the_environment_hides_all_gpus_kernels_are_interpreted(card, monk
 
     assert (cuda.is_available(), cuda.device_count(), cuda.memory_stats()) == (False, 0, {})
     assert (out.tolist(), library.launches) == ([1] * 4, [])
-    with pytest.raises(jt.BackendError, match=r"there is a GPU; found error 100.*CUDA_VISIBLE_DEVICES"):
+    with pytest.raises(jt.BackendError, match=r"this needs a GPU; found error 100.*CUDA_VISIBLE_DEVICES"):
         cuda.set_device(0)
+
+
+def test_each_call_that_finds_no_gpu_has_an_error_of_its_own(card, monkeypatch):
+    three(card, monkeypatch, "none")
+    errors = []
+    for _ in range(2):
+        with pytest.raises(jt.BackendError, match="this needs a GPU") as refused:
+            cuda.get_device_name()
+        errors.append(refused.value)
+
+    assert errors[0] is not errors[1]  # or else its traceback would grow
 
 
 def test_a_change_of_the_environment_after_the_start_is_told_and_changes_nothing(card, monkeypatch):
@@ -74,7 +85,7 @@ def test_a_device_that_is_not_there_is_refused_and_the_old_one_stays(card, monke
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
-        ("cuInit", 100, "there is a GPU; found error 100"),
+        ("cuInit", 100, "this needs a GPU; found error 100"),
         ("cuInit", 35, "the driver is as new as CUDA; found error 35 while starting the driver"),
         ("cuInit", 3, "the driver of the GPU is ready"),
         ("cuInit", 34, "there is a real driver"),

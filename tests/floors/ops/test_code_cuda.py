@@ -124,6 +124,19 @@ def test_a_text_of_cpp_is_refused_before_anything_runs(source):
         coded(source, [X], (21,))
 
 
+def test_kernels_that_nobody_launches_are_refused():
+    source, _, launch = SUM.rpartition("kernel[")
+    assert launch
+    with pytest.raises(jt.ArgumentError, match=r"launches its kernels; found no launch of kernel\. Try: kernel"):
+        coded(source, [X], (1,))
+
+
+def test_a_number_that_data_has_not_is_refused_before_anything_runs():
+    source = GUARDED.format(line='@out(i) = @in0(i) * data["k"]')
+    with pytest.raises(jt.ArgumentError, match=r'reads data\["k"\]; found data with n\. Try: .*data={"k": 1.0}'):
+        coded(source, [X], (21,), data={"n": 2})
+
+
 def test_gradients_of_several_outputs_are_refused():
     with pytest.raises(jt.ArgumentError, match="a cuda_grad_src is for one output"):
         jt.code([(1,), (1,)], ["float32"] * 2, [jt.array(X)], cuda_src=SUM, cuda_grad_src=[SUM])
@@ -135,7 +148,7 @@ def test_gradients_of_several_outputs_are_refused():
         (5, "are texts"),
         ("x = '\0'", "in the words of"),
         ("x = '\ud800'", "surrogates"),
-        ("x = 1 +" + " " * 500 + "(", "EOF in"),
+        ("x = 1 +" + " " * 500 + "(", r"found EOF in [a-z-]+ statement\. Try"),
     ],
 )
 def test_what_is_no_text_of_python_is_refused_in_few_words(source, words):

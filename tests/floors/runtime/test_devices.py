@@ -247,7 +247,7 @@ def test_a_device_that_is_not_there_is_refused_as_before():
         lambda: net().to("cuda"),
         lambda: nn.Linear(2, 1, device="cuda"),
     ):
-        with pytest.raises(jt.ArgumentError, match="works in main memory; found device='cuda"):
+        with pytest.raises(jt.ArgumentError, match=r"works in main memory; found device='cuda.*, and no GPU. Try"):
             ask()
     with pytest.raises(jt.DtypeError, match="nowhere"):
         jt.array(A).to("nowhere")
@@ -258,8 +258,19 @@ def test_a_device_that_is_not_there_is_refused_as_before():
 
 
 def test_a_backend_of_the_cpu_is_no_device():
-    with pytest.raises(jt.DtypeError, match="numba"):
-        jt.array(A).to("numba")
+    for name in ("numba", "cudasim"):
+        with pytest.raises(jt.ArgumentError, match=f"found device='{name}'. Try: jt.flags.backend = '{name}'"):
+            jt.array(A).to(name)
+
+
+@pytest.mark.parametrize("flag", ["use_cuda", "cublas", "cudnn"])
+@pytest.mark.parametrize("backend", ["numba", "cudasim"])
+def test_a_flag_that_needs_a_gpu_names_itself_and_advises_no_backend_that_is_chosen(flag, backend):
+    asked = f"jt.flags.{flag} computes on a GPU; found no driver of NVIDIA. Try: a machine that has one"
+    with jt.flag_scope(backend=backend), pytest.raises(jt.BackendError, match=asked) as refused:
+        setattr(jt.flags, flag, True)
+
+    assert ("cudasim" in str(refused.value)) == (backend == "numba")
 
 
 def test_storage_is_memory_of_the_cpu():

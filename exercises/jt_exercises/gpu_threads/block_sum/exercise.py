@@ -13,6 +13,7 @@ from jt_exercises.seed import random
 from jt_exercises.verdict import RefusedError, part
 
 THREADS, MOST = 64, 12  # of a block; barriers: one for each halving, and some more
+READS, TURNS = 16, 18  # of a thread; of the warps of a block, in shared memory: by halves they are 14 and 13
 SIZES = 128, 100, 64, 1
 
 
@@ -42,7 +43,20 @@ def block_sum(answer: Callable[..., Any]) -> str:
             known = [(x[::THREADS], "nothing is added to the first number"), (out, "nobody has written `out`")]
             right(found["arrays"][-1], wanted, known=known)
             refuse_conflicts(found)
-            if found["barriers"] > MOST:
-                told = f"{found['barriers']} barriers, and 7 would do"
-                raise RefusedError(f"{told}: each step halves the number of threads that add")
-    return f"{len(SIZES)} launches: no race, and no bank is asked twice"
+            refuse_waste(found, blocks)
+    return f"{len(SIZES)} launches: no race, no bank is asked twice, and few threads wait"
+
+
+def refuse_waste(found: dict[str, Any], blocks: int) -> None:
+    """Tell where most of the threads wait for the others."""
+    told = ""
+    if found["barriers"] > MOST:
+        told = f"{found['barriers']} barriers, and 7 would do: each step halves the number of threads that add"
+    elif found["reads"] > READS:
+        told = f"one thread reads {found['reads']} times while others wait, and 14 would do: let half of the threads"
+        told += " add one number each to theirs, then half of those, and so on"
+    elif (turns := found["shared"] // blocks) > TURNS:
+        told = f"the warps of a block read shared memory {turns} times, and 13 would do. A warp takes a step for one of"
+        told += " its threads as for all 32: let the threads that add be neighbors, so that the other warp need not"
+    if told:
+        raise RefusedError(told)

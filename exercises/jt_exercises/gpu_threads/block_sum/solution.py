@@ -8,6 +8,8 @@
 # The check wants the right sums, no race, and no *bank conflict*. Shared memory has 32 banks, and number k is in bank
 # `k % 32`. If threads of a warp, its *lanes*, want different numbers of the same bank, they get them one after the
 # other: that is a conflict. If the threads that add are neighbors, and the numbers that they touch, too, there is none.
+# And it wants most threads to work as long as there is work: one thread that adds all numbers makes the others wait,
+# and a warp takes a step for one of its threads as for all 32.
 
 # %%
 from jt_edu import cuda

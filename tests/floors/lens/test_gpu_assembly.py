@@ -1,7 +1,5 @@
 """GPU assembly: kernels of a plan with the threads that it would launch, in C++, and what they take of four GPUs."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 
@@ -10,9 +8,6 @@ from jt_edu.cuda.compiler import Compiled, Report
 from jt_edu.introspect.explain import planned
 from jt_edu.lens import gpu_assembly
 from jt_edu.lens.gpu_assembly import of_step
-
-has_compiler = pytest.mark.skipif(not importlib.util.find_spec("numba_cuda"), reason="numba-cuda is not installed")
-HAS = bool(importlib.util.find_spec("numba_cuda"))
 
 
 def shown(graph):
@@ -72,8 +67,8 @@ def test_a_row_says_what_a_kernel_takes_of_a_gpu(compiler):
     assert found["ptx"].splitlines()[1] == ".visible .entry rows("
 
 
-@pytest.mark.skipif(HAS, reason="numba-cuda is installed")
-def test_without_a_compiler_it_says_what_to_install_and_shows_the_rest():
+def test_without_a_compiler_it_says_what_to_install_and_shows_the_rest(monkeypatch):
+    monkeypatch.setattr("jt_edu.cuda.compiler.find_spec", lambda name: None)
     found = shown(softmax)
 
     assert "pip install 'jt-edu[cuda]'" in found["no_ptx"]
@@ -81,8 +76,7 @@ def test_without_a_compiler_it_says_what_to_install_and_shows_the_rest():
     assert "__global__ void rows(" in found["cpp"]
 
 
-@has_compiler
-def test_with_a_compiler_the_figures_are_those_of_the_assembler():
+def test_with_a_compiler_the_figures_are_those_of_the_assembler(numba_cuda):
     found = shown(softmax)
 
     assert ".visible .entry rows(" in found["ptx"]

@@ -229,9 +229,10 @@ def pytest_configure(config):
 
 def pytest_report_header(config):
     number = config.option.share
-    return (
-        None if number is None else f"large tables: share {number} of {share.SHARES} (all: python3 lab.py test --all)"
-    )
+    if number is None:
+        return None
+    each = f"share {number % share.SHARES} of {share.SHARES} (--share {number}; all: python3 lab.py test --all)"
+    return f"large tables: {each}"
 
 
 class LastWords:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests import frontend
-from tests.share import SHARES, turn
+from tests.share import turn
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 2 * 3600  # seconds for a run of tests; where a bug hangs, pytest ends each test it can
@@ -166,7 +166,7 @@ def main(arguments: list[str]) -> int:
     """Print a row for each bug."""
     parser = argparse.ArgumentParser(prog="python -m tests.seeded_bugs", description="Would the tests notice?")
     parser.add_argument("rooms", nargs="*", metavar="NAME", help="a room; else all")
-    parser.add_argument("--share", type=int, default=turn(ROOT) % SHARES, help="of the large tables")
+    parser.add_argument("--share", type=int, default=turn(ROOT), help="of the large tables")
     asked = parser.parse_args(arguments)
     if unknown := set(asked.rooms) - {bug.room for bug in BUGS}:
         parser.error(f"no bug in {', '.join(sorted(unknown))}; there are {', '.join(bug.room for bug in BUGS)}")

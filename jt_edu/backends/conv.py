@@ -28,8 +28,8 @@ What `allow_tf32` costs. Numbers are rounded to 10 bits behind the first one bef
 float32: answers differ by about a thousandth. On a CPU, and on a GPU before 8.0, it changes nothing. PyTorch has it on.
 
 On a GPU the candidates of `benchmark` are tiles of several sizes, for products of matrices as well, and NVIDIA's
-libraries where `jt.flags.cublas` or `jt.flags.cudnn` asks for them. `deterministic` and `workspace_limit` hold for what
-these may use. Lines of the table name the GPU.
+libraries where `jt.flags.cublas` or `jt.flags.cudnn` asks for them; `deterministic` and `workspace_limit` hold for
+cuDNN. Lines of the table name the GPU.
 
 The settings belong to the rank that sets them: as in PyTorch, all its threads share them. With `benchmark`, a plan is
 made after measuring, so `jt.explain` measures too.

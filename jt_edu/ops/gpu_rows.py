@@ -53,7 +53,7 @@ def place(keys, n, k, width):
 
 
 @cuda.jit
-def tiles(x, numbers, order):
+def ordered(x, numbers, order):
     keys, here = cuda.shared.array({tile}, x.dtype), cuda.shared.array({tile}, "int64")
     t, size = cuda.threadIdx.x, cuda.blockDim.x
     across = -(-x.shape[1] // size)
@@ -103,7 +103,7 @@ def kernel(lo, hi, x, out):
         return
     width = min({tile}, -(-n // 32) * 32)
     there = room(x, width >= n, out)
-    tiles[hi * -(-n // width), width](x, *there)
+    ordered[hi * -(-n // width), width](x, *there)
     while width < n:
         here, there = there, room(x, 2 * width >= n, out)
         merged[-(-(hi * n) // 256), 256](*here, *there, width)

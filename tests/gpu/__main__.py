@@ -18,7 +18,8 @@
     --out FOLDER      where the two files go
     --seconds N       for all of it
 
-The exit code is 0, or 1 if a number was wrong or a text was refused, or 2 if it could not begin.
+The exit code is 0, or 1 if a number was wrong, nothing was right, a process ended or a text was refused, or 2 if it
+could not begin.
 """
 
 import argparse

@@ -7,7 +7,7 @@ No GPU is needed, only numba-cuda. What was found is kept on disk; what was refu
 
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -49,18 +49,18 @@ class Found(NamedTuple):
         return max((report.registers for report in self.reports), default=0)
 
 
-def examined(source: Source) -> list[Found]:
-    """What becomes of each kernel of a text."""
+def examined(source: Source, archs: Sequence[tuple[int, int]] = ARCHS) -> list[Found]:
+    """What becomes of each kernel of a text, on GPUs of these compute capabilities."""
     try:
-        return [_examined(source.key, kernel, kinds) for kernel, kinds in launches(source)]
+        return [_examined(source.key, kernel, kinds, archs) for kernel, kinds in launches(source)]
     except Exception as error:  # noqa: BLE001 - whatever is wrong with a text is told in the table
         return [Found(source.key, "kernel", (), f"{type(error).__name__}: {error}")]
 
 
-def _examined(text: str, kernel: GpuFunction, kinds: tuple[Kind, ...]) -> Found:
+def _examined(text: str, kernel: GpuFunction, kinds: tuple[Kind, ...], archs: Sequence[tuple[int, int]]) -> Found:
     name = kernel.function.__name__
     try:
-        made = [compiled(kernel, kinds, cc) for cc in ARCHS if cc >= oldest(kernel)]
+        made = [compiled(kernel, kinds, cc) for cc in archs if cc >= oldest(kernel)]
     except jt.JtError as error:
         return Found(text, name, (), f"{type(error).__name__}: {error}")
     return Found(text, name, tuple(one.report for one in made))
@@ -136,8 +136,13 @@ def _by_kind(kernels: list[Found]) -> dict[str, list[Found]]:
     """By the name of a kernel, which is its schedule."""
     kinds: dict[str, list[Found]] = {}
     for one in kernels:
-        kinds.setdefault(f"`{one.name.rstrip('0123456789')}`", []).append(one)
+        kinds.setdefault(f"`{_kind(one)}`", []).append(one)
     return dict(sorted(kinds.items()))
+
+
+def _kind(one: Found) -> str:
+    """A text with several kernels of a schedule numbers them."""
+    return one.name.rstrip("0123456789")
 
 
 def compile_all(rows_too: bool = True, every: bool = False) -> int:
@@ -154,6 +159,6 @@ def compile_all(rows_too: bool = True, every: bool = False) -> int:
 
 def what_is_wrong(one: Found) -> str:
     """Why a kernel is not as it should be: it was refused, or is a product that spills; empty if it is."""
-    spilled = f"{one.spilled} bytes are spilled" if one.name == "tiles" and one.spilled else ""
+    spilled = f"{one.spilled} bytes are spilled" if _kind(one) == "tiles" and one.spilled else ""
     found = one.refused or spilled
     return f"{one.name} of the text {one.key[:10]}: {found}" if found else ""

@@ -8,6 +8,7 @@ Texts are printed for arrays of zeros (texts.py); a row whose text depends on nu
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -30,8 +31,9 @@ DAY = 86_400.0
 
 def ahead(cc: Capability, left: Callable[[], float], processes: int) -> None:
     """Compile what comes later; what is refused, or does not fit into the time, is told there."""
-    for _ in jt.progress(answers(_jobs(cc, needed(cc)), left, processes)):
-        pass
+    with suppress(BrokenProcessPool):
+        for _ in jt.progress(answers(_jobs(cc, needed(cc)), left, processes)):
+            pass
 
 
 def run(folder: Path, cc: Capability, processes: int, *, quick: bool = False) -> int:
@@ -40,7 +42,11 @@ def run(folder: Path, cc: Capability, processes: int, *, quick: bool = False) ->
     os.environ[CUBINS] = str(folder.absolute())
     compiler._store.cache_clear()
     jobs = _jobs(cc, needed(cc, quick=quick, rows=checks.in_turn(checks.FEW if quick else 1)))
-    refused = [why for why in jt.progress(answers(jobs, lambda: DAY, processes)) if why]
+    refused: list[str] = []
+    try:
+        refused += filter(None, jt.progress(answers(jobs, lambda: DAY, processes)))
+    except BrokenProcessPool:
+        refused.append("A process that compiles has ended, and what waited was not compiled.")
     kept = [path.stat().st_size for path in folder.rglob("k_*.bin")]
     print(*refused, sep="\n", end="\n" * bool(refused))
     print(f"{len(kept)} kernels for sm_{cc[0]}{cc[1]}, {sum(kept) / 1e6:.0f} MB. There:")

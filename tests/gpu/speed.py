@@ -96,6 +96,9 @@ def table_of(rows: Iterable[Row], tiny: bool, left: Callable[[], float], clock: 
             yield Speed(row.name, failed="no time was left for it", goals=row.goals)
             continue
         try:
+            if torch is not None:  # each keeps what earlier rows had, and the other may need it
+                here().memory.release()
+                torch.cuda.empty_cache()
             found = measured(row, torch, row.tiny if tiny else row.size, copy, clock)
         except Exception as error:  # noqa: BLE001 - a table goes on
             found = Speed(row.name, failed=in_short(error), goals=row.goals)
@@ -169,12 +172,15 @@ def events(torch: Any, call: Callable[[], Any]) -> float:
 
 
 def peer_library() -> Any:
-    """PyTorch, where it is installed and finds the GPU; else None."""
+    """PyTorch, where it is installed and finds the GPU; else None. As here, it convolves float32 without TF32."""
     if find_spec("torch") is None:
         return None
     import torch  # noqa: PLC0415 - it need not be there
 
-    return torch if torch.cuda.is_available() else None
+    if not torch.cuda.is_available():
+        return None
+    torch.backends.cudnn.allow_tf32 = False
+    return torch
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import os
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -228,6 +229,21 @@ def test_where_pytorch_has_the_gpu_it_is_measured_by_events():
     assert (found.ours, found.peer) == (pytest.approx(500), pytest.approx(500))
 
 
+def test_pytorch_computes_without_tf32_and_both_give_back_what_they_keep_before_each_row(gpu, monkeypatch):
+    given_back = []
+    there = SimpleNamespace(is_available=lambda: True, empty_cache=lambda: given_back.append(jt.cuda.memory_stats()))
+    torch = SimpleNamespace(cuda=there, backends=SimpleNamespace(cudnn=SimpleNamespace(allow_tf32=True)))
+    monkeypatch.setattr(speed, "find_spec", lambda name: name)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    row = Row("one", lambda torch: Case(lambda: jt.cuda.device_array(300, "float32")), (), ())
+    found = [*speed.table_of([row, row], True, lambda: 1.0, ticking())]
+
+    assert [one.failed for one in found] == ["", ""]
+    assert [stats["kept"] for stats in given_back] == [0, 0]
+    assert jt.cuda.memory_stats()["kept"] > 0
+    assert torch.backends.cudnn.allow_tf32 is False
+
+
 def test_rows_beyond_the_box_of_time_are_counted(gpu):
     numbers = checks.in_turn(60)
     left = iter([1.0, 0.0])
@@ -278,19 +294,42 @@ def test_without_a_compiler_a_folder_can_be_prepared_nowhere(monkeypatch, capsys
 
 
 def ends(numbers):
-    """What stands for rows, the first of which end their process."""
-    if 0 in numbers:
+    """What stands for rows, some of which end their process."""
+    if 2 * checks.CHUNK in numbers:
         os._exit(1)
     return dict.fromkeys(map(str, numbers), "")
 
 
-def test_a_row_that_ends_its_process_takes_no_answers_with_it(monkeypatch):
+def test_a_row_that_ends_its_process_takes_no_answers_with_it_and_is_told(monkeypatch):
     monkeypatch.setattr(checks, "chunk_agrees", ends)
 
-    found = checks.parity([*range(3 * checks.CHUNK)], lambda: 60.0, 1)
+    found = checks.parity([*range(4 * checks.CHUNK)], lambda: 60.0, 1)
 
-    assert found.missing > 0
-    assert not found.wrong
+    assert (found.right, found.missing) == (2 * checks.CHUNK, 2 * checks.CHUNK)
+    assert found.wrong == {"the process": checks.ENDED}
+
+
+def one_ends(number):
+    """What stands for a kernel, the third of which ends its process."""
+    return ends([2 * checks.CHUNK if number == 2 else number])
+
+
+def test_a_kernel_that_ends_its_process_takes_no_answers_with_it_and_is_told(monkeypatch):
+    monkeypatch.setattr(checks, "one_agrees", one_ends)
+
+    found = checks.kernels(lambda: 60.0, 2)
+
+    assert (found.right, found.missing) == (2, len(CASES) - 2)
+    assert found.wrong == {"the process": checks.ENDED}
+
+
+def test_a_folder_that_is_not_complete_is_told(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(prepare, "needed", lambda *_, **__: [])
+    monkeypatch.setattr(prepare, "_jobs", lambda *_: [(ends, [2 * checks.CHUNK])])
+    monkeypatch.setenv("JT_EDU_CUBINS", "")
+
+    assert prepare.run(tmp_path, (9, 0), 1) == 1
+    assert "A process that compiles has ended" in capsys.readouterr().out
 
 
 def test_all_rows_have_their_turn_once():
@@ -298,12 +337,25 @@ def test_all_rows_have_their_turn_once():
     assert len(checks.in_turn(7)) == math.ceil(len(checks.in_turn()) / 7)
 
 
-def test_a_row_with_other_numbers_on_the_gpu_is_wrong_and_so_is_the_exit_code(gpu, monkeypatch, tmp_path):
-    monkeypatch.setattr(checks, "_expected", lambda row, dtype, shapes, seed: [jt.array([1e6]).numpy()])
+@pytest.fixture
+def short(gpu, monkeypatch):
+    """A run of some rows and no more."""
     monkeypatch.setattr(checks, "FEW", 500)
-    monkeypatch.setattr(checks, "CASES", [])
+    monkeypatch.setattr(checks, "CASES", CASES[:1])
     monkeypatch.setattr(checks, "SIZES", {})
     monkeypatch.setattr(speed, "TABLE", ())
+
+
+@pytest.mark.parametrize("reached", ["all", "no kernel", "nothing"])
+def test_the_exit_code_of_a_run_that_checked_nothing_is_one(short, monkeypatch, tmp_path, reached):
+    if reached == "no kernel":
+        monkeypatch.setattr(checks, "CASES", [])
+
+    assert report.run(tmp_path, 60.0 * (reached != "nothing"), quick=True) == (reached != "all")
+
+
+def test_a_row_with_other_numbers_on_the_gpu_is_wrong_and_so_is_the_exit_code(short, monkeypatch, tmp_path):
+    monkeypatch.setattr(checks, "_expected", lambda row, dtype, shapes, seed: [jt.array([1e6]).numpy()])
 
     assert report.run(tmp_path, 60.0, quick=True) == 1
     assert len(json.loads((tmp_path / "gpu.json").read_text())["parity"]["wrong"]) > 2

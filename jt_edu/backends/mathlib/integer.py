@@ -45,10 +45,10 @@ def within(i: Number, n: Number) -> Number:
     return i.to(unsigned) < n.to(unsigned)
 
 
-@kernel_function(lambda i, n: i + n if i < 0 else i, alike("i"))
+@kernel_function(lambda i, n: i + n if i < 0 else i, lambda i, n: alike("i")(*(i, n)[: 1 + (n != types.int32)]))
 def wrap(i: Number, n: Number) -> Number:
-    """The index i of n, where negative ones count from the end."""
-    return where(i < 0, i + n, i)
+    """The index i of n, where negative ones count from the end; on a GPU n may be narrow."""
+    return where(i < 0, i + n.to(i.type), i)
 
 
 @kernel_function(lambda begin, end, last: end if begin < end < last else last, alike("i"))

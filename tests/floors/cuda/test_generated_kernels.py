@@ -363,17 +363,35 @@ def test_an_edited_kernel_is_searched_before_it_runs():
     assert "out of bounds" in outside.error
 
 
-def test_views_say_who_does_what_and_what_it_becomes():
+def test_views_say_who_does_what():
     with jt.flag_scope(backend="cudasim"):
         told = str(jt.explain(jt.nn.softmax(ROWS, 1)))
         product = str(jt.explain(LEFT @ RIGHT))
-        (kernel,) = jt.explain(LONG * 2).kernels
-        shown = assembly(find(kernel))
 
     assert "loops   a block of threads for each row" in told
     assert "loops   a block of threads for each tile of a product" in product
-    assert "__global__ void each(" in shown.cpp
-    assert shown.ptx or "numba-cuda" in shown.no_ptx
+
+
+def shown():
+    """The assembly of a sum of numbers with themselves."""
+    with jt.flag_scope(backend="cudasim"):
+        (kernel,) = jt.explain(LONG * 2).kernels
+        return assembly(find(kernel))
+
+
+def test_a_kernel_is_shown_as_cpp_and_as_ptx(numba_cuda):
+    found = shown()
+
+    assert "__global__ void each(" in found.cpp
+    assert (".visible .entry each(" in found.ptx, found.no_ptx) == (True, "")
+
+
+def test_without_a_compiler_a_kernel_is_shown_as_cpp_and_why_there_is_no_ptx(monkeypatch):
+    monkeypatch.setattr("jt_edu.cuda.compiler.find_spec", lambda name: None)
+    found = shown()
+
+    assert "__global__ void each(" in found.cpp
+    assert (found.ptx, "numba-cuda" in found.no_ptx) == ("", True)
 
 
 def test_a_product_becomes_tiles_though_a_batch_norm_has_joined_it():

@@ -348,18 +348,36 @@ def test_words_that_hide_all_gpus_are_shown(card, monkeypatch, visible):
     assert f"CUDA_VISIBLE_DEVICES is {visible!r}. Try: CUDA_VISIBLE_DEVICES" in str(cards.missing)
 
 
+class Door:
+    """A lock that tells when a second thread wants it."""
+
+    def __init__(self):
+        self.lock, self.wanted = threading.Lock(), threading.Event()
+
+    def __enter__(self):
+        if self.lock.locked():
+            self.wanted.set()
+        self.lock.acquire()
+
+    def __exit__(self, *_):
+        self.lock.release()
+
+
 def test_threads_that_ask_first_get_the_same_gpus(monkeypatch):
-    found, asked, cards = [], [], device.cards.__wrapped__  # what is done where nobody has asked before
+    found, asked, cards, door = [], [], device.cards.__wrapped__, Door()  # what is done where nobody has asked before
 
     def slow():
-        """While one thread starts the driver, another asks."""
+        """While one thread starts the driver, another asks: it is at the door, or here where there is none."""
         asked.append(None)
         if len(asked) == 1:
             thread.start()
-            thread.join(0.2)
+        else:
+            door.wanted.set()
+        assert door.wanted.wait(60)
         return device.Cards(None)
 
     thread = threading.Thread(target=lambda: found.append(cards()))
+    monkeypatch.setattr(device, "_starting", door)
     monkeypatch.setattr(device, "_started", functools.cache(slow))
     found.append(cards())
     thread.join()

@@ -1,6 +1,5 @@
 """GPU assembly: kernels of a plan with the threads that it would launch, in C++, and what they take of four GPUs."""
 
-import importlib.util
 import re
 
 import numpy as np
@@ -12,9 +11,6 @@ from jt_edu.cuda.compiler import Compiled, Report
 from jt_edu.introspect.explain import planned
 from jt_edu.lens import gpu_assembly
 from jt_edu.lens.gpu_assembly import listings, of_step
-
-has_compiler = pytest.mark.skipif(not importlib.util.find_spec("numba_cuda"), reason="numba-cuda is not installed")
-HAS = bool(importlib.util.find_spec("numba_cuda"))
 
 
 def shown(graph):
@@ -74,8 +70,8 @@ def test_a_row_says_what_a_kernel_takes_of_a_gpu(compiler):
     assert found["ptx"].splitlines()[1] == ".visible .entry rows("
 
 
-@pytest.mark.skipif(HAS, reason="numba-cuda is installed")
-def test_without_a_compiler_it_says_what_to_install_and_shows_the_rest():
+def test_without_a_compiler_it_says_what_to_install_and_shows_the_rest(monkeypatch):
+    monkeypatch.setattr("jt_edu.cuda.compiler.find_spec", lambda name: None)
     found = shown(softmax)
 
     assert "pip install 'jt-edu[cuda]'" in found["no_ptx"]
@@ -123,8 +119,7 @@ def test_an_edit_that_stops_is_told_with_its_line(line, words, compiler):
     assert (found["cpp"], found["needs"]) == ("", [])
 
 
-@has_compiler
-def test_with_a_compiler_the_figures_are_those_of_the_assembler():
+def test_with_a_compiler_the_figures_are_those_of_the_assembler(numba_cuda):
     found = shown(softmax)
 
     assert ".visible .entry rows(" in found["ptx"]

@@ -129,8 +129,8 @@ class Thread:
         self.time += 1
         own = self.laneid
         self.known = (*self.known[:own], self.time, *self.known[own + 1 :])
-        lanes = {thread: until for thread, until in zip(self.warp.threads, self.known, strict=False) if until}
-        self.fence = joined(self.heard, {self.block: self.block.epoch, **lanes})
+        lanes: Clock = {thread: until for thread, until in zip(self.warp.threads, self.known, strict=False) if until}
+        self.fence = joined(self.heard, lanes | {self.block: self.block.epoch})
 
     def passes_on(self, atomics: Atomics) -> None:
         """An atomic operation: what others have told there is ordered before what this thread does from now on."""

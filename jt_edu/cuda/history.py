@@ -3,7 +3,7 @@
 Each access is compared with the ones before it at the same address. Two accesses of different threads, one of which
 writes, have to be ordered: in a block by `syncthreads`, or among lanes of a warp by a `syncwarp` in which both take
 part (shuffles and votes order nothing); between blocks only by the end of the kernel. A fence, and an atomic
-operation after it that the other one has seen, order what was before. Atomics are no race among themselves.
+operation after it that the other one has seen, order what was before the fence. Atomics are no race among themselves.
 
 Most numbers are touched by one thread, or by others after a barrier. So that is asked first, and in few steps: an
 access is a plain tuple, and what is kept of a number is made when somebody touches it.
@@ -21,12 +21,14 @@ from jt_edu.cuda.translator import Place
 
 if TYPE_CHECKING:
     from jt_edu.cuda.memory import Memory
-    from jt_edu.cuda.thread import Thread
+    from jt_edu.cuda.thread import Block, Thread
 
 # Who did it, in which line, how far block and thread were then, a bit for each lane of the warp that did the same (the
 # one that is named is the first of them); and what was done: in which memory, at which address, "read" and so on.
 Access: TypeAlias = "tuple[Thread, Place, int, int, int, Memory, int, str]"
 Kept = dict[Any, list[Any]]  # accesses of one kind as lists, by who did it when and where
+# What is ordered before: of a thread until which time, of a block until which epoch. Shared, so never changed.
+Clock: TypeAlias = "dict[Thread | Block, int]"
 Unordered: TypeAlias = "tuple[str, Thread, Place]"  # "wrote" or "read" before, by whom, in which line
 
 
@@ -36,8 +38,8 @@ class Atomics:
 
     kept: Kept = field(default_factory=dict)
     last: Thread | None = None  # unless a plain write came after it
-    blocks: frozenset[int] = frozenset()  # whose writes are seen with an atomic here
-    threads: dict[Thread, int] = field(default_factory=dict)  # the same in a block, and until when
+    far: Clock = field(default_factory=dict)  # what fences had seen before an atomic here,
+    near: dict[Block, Clock] = field(default_factory=dict)  # and those that count in one block only
 
 
 class History:
@@ -112,6 +114,15 @@ class History:
         ]
 
 
+def joined(one: Clock, other: Clock) -> Clock:
+    """What is ordered before, by one or the other."""
+    if len(one) < len(other):
+        one, other = other, one
+    if one is other or not other:
+        return one
+    return one | {who: until for who, until in other.items() if until > one.get(who, 0)}
+
+
 def bits(lanes: int) -> Iterator[int]:
     """The lanes whose bits are set."""
     return (lane for lane in range(lanes.bit_length()) if lanes >> lane & 1)
@@ -129,8 +140,9 @@ def _keep(kept: Kept, now: Access) -> None:
         kept[key][4] |= lane
         return
     if len(kept) > 2 and not len(kept) & (len(kept) - 1):  # at 4, 8, 16, ...: to look is work
-        far = [k for k, (other, *_) in kept.items() if other.block is not thread.block]
-        for k in [*far[2:], *(k for k, access in kept.items() if _unordered(access, thread) is None)]:
+        # Blocks come one after the other: what one has done and not told is never ordered, so one such is enough.
+        lost = [k for k, (other, *_) in kept.items() if other.block is not thread.block and not other.block.told]
+        for k in [*lost[1:], *(k for k, access in kept.items() if _unordered(access, thread) is None)]:
             kept.pop(k, None)
     kept[key] = [*now]
 
@@ -148,8 +160,9 @@ def _unordered(before: Sequence[Any], now: Thread) -> Thread | None:
     first: Thread = before[0]
     epoch, time, lanes = before[2:5]
     if first.block is not now.block:
-        return None if _published(before, now) else first
-    if epoch != now.block.epoch or (first is now and lanes == now.bit):
+        if epoch < now.heard.get(first.block, 0):
+            return None
+    elif epoch != now.block.epoch or (first is now and lanes == now.bit):
         return None
     for lane in bits(lanes):
         other = first.warp.threads[lane]
@@ -157,12 +170,3 @@ def _unordered(before: Sequence[Any], now: Thread) -> Thread | None:
         if other is not now and not synced and now.heard.get(other, 0) <= time:
             return other
     return None
-
-
-def _published(before: Sequence[Any], now: Thread) -> bool:
-    """Whether another block has passed it on, by a fence and an atomic, and this thread knows of it."""
-    thread, _, epoch, time, lanes, _, _, _ = before
-    block, warp = thread.block, thread.warp
-    if block.number not in now.block.seen and block.number not in now.seen:
-        return False
-    return epoch < block.released or all(warp.released[lane] > time for lane in bits(lanes))

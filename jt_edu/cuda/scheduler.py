@@ -9,12 +9,14 @@ block ends there: on a GPU the program would hang, or go on with whatever is in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from types import GeneratorType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from jt_edu.base.errors import JtError
+from jt_edu.cuda.history import joined
 from jt_edu.cuda.kernel_names import BARRIERS, TENSOR
 from jt_edu.cuda.memory import GARBAGE
 from jt_edu.cuda.run import Ended
@@ -86,9 +88,18 @@ def _meet(lanes: list[Thread]) -> None:
     for thread in lanes:
         thread.time += 1
         known[thread.laneid] = thread.time
-    seen = set().union(*(t.seen for t in lanes))
     for thread in lanes:
-        thread.known, thread.seen = tuple(known), set(seen)
+        thread.known = tuple(known)
+    _share(lanes)
+
+
+def _share(threads: list[Thread]) -> None:
+    """What one of these threads has heard of others, or known at a fence, each of them may pass on from now on."""
+    told = [(t.heard, t.fence, t.wide) for t in threads if t.heard or t.fence]
+    if told:
+        heard, fence, wide = (reduce(joined, clocks) for clocks in zip(*told, strict=True))
+        for thread in threads:
+            thread.heard, thread.fence, thread.wide = heard, fence, wide
 
 
 def _answer(thread: Thread, wait: Wait, told: dict[int, Wait], run: Any) -> Any:
@@ -145,7 +156,7 @@ def _barrier(threads: list[Thread], waits: dict[Thread, Wait], run: Any) -> list
     run.passed(threads, {t: wait.place for t, wait in waits.items()}, f"barrier {threads[0].block.epoch + 1}")
     block = threads[0].block
     block.epoch += 1
-    block.seen.update(*(t.seen for t in threads))
+    _share(threads)
     return [(thread, found) for thread in waits]
 
 

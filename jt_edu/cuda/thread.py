@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.errors import KernelError
-from jt_edu.cuda.history import Atomics
+from jt_edu.cuda.history import Atomics, Clock, joined
 from jt_edu.cuda.kernel_names import BARRIERS, TENSOR, WARP, has_room
 from jt_edu.cuda.memory import NUMBERS, Array, Memory, fresh
 from jt_edu.cuda.tensor_core import fragments, tf32
@@ -51,8 +51,7 @@ class Block:
     named: int = 0  # bytes of those whose size the text says
     launched: list[Memory] = field(default_factory=list)  # of the size that the launch says
     epoch: int = 0  # how many barriers it has passed
-    seen: set[int] = field(default_factory=set)  # blocks whose writes are ordered before what comes now
-    released: int = 0  # what was done before so many barriers has been passed on
+    told: bool = False  # whether other blocks can know of what it did
 
 
 @dataclass(eq=False)
@@ -61,7 +60,6 @@ class Warp:
 
     number: int
     threads: list[Thread] = field(default_factory=list)
-    released: list[int] = field(default_factory=lambda: [0] * WARPSIZE)  # until when what a lane did was passed on
 
 
 @dataclass(slots=True)
@@ -89,16 +87,15 @@ class Thread:
     warpsize = WARPSIZE
     time = steps = 0  # as each begins: what it did, and iterations of its loops
     known: tuple[int, ...] = (0,) * WARPSIZE  # up to when it knows what the lanes of its warp did
-    fence: tuple[int, ...] = ()  # what it knew at its last fence,
-    wide = False  # and whether that is one for all blocks
 
     def __init__(self, run: Any, block: Block, warp: Warp, number: int, at: Dim3) -> None:
         self.run, self.block, self.warp, self.number = run, block, warp, number
         self.threadIdx, self.blockIdx, self.blockDim, self.gridDim = at, block.index, run.block, run.grid
         self.laneid = number % WARPSIZE
         self.bit = 1 << self.laneid
-        self.seen: set[int] = set()  # blocks whose writes are ordered before what it does now,
-        self.heard: dict[Thread, int] = {}  # and threads of its block, and until when
+        nothing: Clock = {}
+        self.heard = nothing  # what atomics told it of all others,
+        self.fence = self.wide = nothing  # and what it knew at its last fence, and at the last one for all blocks
         warp.threads.append(self)
 
     shared = property(lambda self: Shared(self))  # noqa: PLW0108 - that class comes later
@@ -125,26 +122,25 @@ class Thread:
     def threadfence(self) -> None:
         """From here on an atomic operation tells others about what was written before."""
         self.threadfence_block()
-        self.wide = True
+        self.wide = self.fence
 
     def threadfence_block(self) -> None:
         """The same, for others of this block."""
         self.time += 1
         own = self.laneid
-        self.known = self.fence = (*self.known[:own], self.time, *self.known[own + 1 :])
+        self.known = (*self.known[:own], self.time, *self.known[own + 1 :])
+        lanes: Clock = {thread: until for thread, until in zip(self.warp.threads, self.known, strict=False) if until}
+        self.fence = joined(self.heard, lanes | {self.block: self.block.epoch})
 
     def passes_on(self, atomics: Atomics) -> None:
         """An atomic operation: what others have told there is ordered before what this thread does from now on."""
-        here = {t: until for t, until in atomics.threads.items() if t.block is self.block}
-        self.heard |= {t: max(until, self.heard.get(t, 0)) for t, until in here.items()}
-        self.seen |= atomics.blocks - {self.block.number}
-        if not self.fence:
-            return
-        atomics.threads = here | self.heard | {self: self.fence[self.laneid]}
+        here = atomics.near.get(self.block, {})
+        self.heard = joined(self.heard, joined(here, atomics.far))
+        if self.fence is not self.wide:
+            atomics.near[self.block] = joined(here, self.fence)
         if self.wide:
-            atomics.blocks |= {self.block.number, *self.block.seen, *self.seen}
-            self.block.released = max(self.block.released, self.block.epoch)
-            self.warp.released = list(map(max, self.warp.released, self.fence))
+            atomics.far = joined(atomics.far, self.wide)
+            self.block.told = True
 
     def step(self) -> None:
         """One more iteration of a loop."""

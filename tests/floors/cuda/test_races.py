@@ -82,6 +82,44 @@ RACES = {  # body, grid, block
     if t == 1 and cuda.blockIdx.x == 1:
         out[2] = out[0]
 """, 2, 4),
+    "a writing behind the fence, and a barrier behind the writing": ("""
+    if cuda.blockIdx.x == 0:
+        cuda.threadfence()
+        out[0] = 5
+        cuda.syncthreads()
+        cuda.atomic.add(count, 0, 1)
+    elif cuda.atomic.add(count, 0, 0) == 1:
+        out[1] = out[0]
+""", 2, 1),
+    "a writing behind a fence for all blocks, and before one for its own": ("""
+    if cuda.blockIdx.x == 0:
+        cuda.threadfence()
+        out[0] = 5
+        cuda.threadfence_block()
+        cuda.atomic.add(count, 0, 1)
+    elif cuda.atomic.add(count, 0, 0) == 1:
+        out[1] = out[0]
+""", 2, 1),
+    "two atomics of another block, of which the first was seen": ("""
+    if cuda.blockIdx.x == 0:
+        cuda.threadfence()
+        cuda.atomic.add(count, 0, 1)
+        out[0] = 5
+        cuda.threadfence()
+        cuda.atomic.add(out, 63, 1)
+    elif cuda.atomic.add(count, 0, 0) == 1:
+        out[1] = out[0]
+""", 2, 1),
+    "readers without a fence, among others that had one": ("""
+    b = cuda.blockIdx.x
+    if b < 5:
+        out[b + 1] = out[0]
+        if b != 2 and b != 3:
+            cuda.threadfence()
+            cuda.atomic.add(count, 0, 1)
+    elif cuda.atomic.add(count, 0, 0) == 3:
+        out[0] = 9
+""", 6, 1),
 }  # fmt: skip
 RIGHT = {
     "lanes that take part in a syncwarp": ("""
@@ -118,6 +156,50 @@ RIGHT = {
         row[0] = cuda.atomic.add(count, 0, 1)
     cuda.syncthreads()
     if row[0] == 1 and t == 3:
+        out[0] = out[30] + out[34]
+""", 2, 32),
+    "a lane that sees an atomic, before a syncwarp": ("""
+    if t < 32:
+        row[t] = t
+        cuda.threadfence_block()
+        cuda.atomic.add(count, 0, 1)
+    else:
+        if t == 32:
+            cuda.atomic.add(count, 0, 0)
+            cuda.threadfence_block()
+        cuda.syncwarp()
+        out[t] = row[63 - t]
+""", 1, 64),
+    "a warp that is ordered before one lane tells another warp": ("""
+    if t < 32:
+        row[t] = t
+        cuda.syncwarp()
+        if t == 0:
+            cuda.threadfence_block()
+            cuda.atomic.add(count, 0, 1)
+    else:
+        cuda.syncwarp()
+        cuda.syncwarp()
+        if t == 32 and cuda.atomic.add(count, 0, 0) == 1:
+            out[0] = row[5]
+""", 1, 64),
+    "a warp that tells another one, which tells another block": ("""
+    if cuda.blockIdx.x == 0:
+        if t == 0:
+            out[0] = 5
+            cuda.threadfence_block()
+            cuda.atomic.add(out, 63, 1)
+        if t == 32 and cuda.atomic.add(out, 63, 0) == 1:
+            cuda.threadfence()
+            cuda.atomic.add(count, 0, 1)
+    elif t == 0 and cuda.atomic.add(count, 0, 0) == 1:
+        out[1] = out[0]
+""", 2, 64),
+    "a fence of each thread, a barrier, and an atomic of one": ("""
+    out[32 * cuda.blockIdx.x + t] = t
+    cuda.threadfence()
+    cuda.syncthreads()
+    if t == 0 and cuda.atomic.add(count, 0, 1) == 1:
         out[0] = out[30] + out[34]
 """, 2, 32),
     "atomics alone": ("""

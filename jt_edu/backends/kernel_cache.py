@@ -84,7 +84,7 @@ def _write(path: Path, content: bytes) -> bool:
     """Write a file at one stroke: whoever reads it meanwhile sees all of the old or all of the new."""
     temporary = ""
     try:
-        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix="k_", suffix=".tmp")
         with os.fdopen(handle, "wb") as file:
             file.write(content)

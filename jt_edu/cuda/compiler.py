@@ -6,7 +6,8 @@ numba-cuda compiles (to_ptx.py); nothing else of it is used. What came out is ke
 went in: the kernel's text or bytecode, the values of the names in it, and those of its device functions.
 
 Where JT_EDU_CUBINS names a folder, it is kept there instead. Such a folder serves another machine as well, which needs
-no numba-cuda for the kernels in it: `python -m tests.gpu --prepare FOLDER` fills one.
+no numba-cuda for the kernels in it: `python -m tests.gpu --prepare FOLDER` fills one. The GPU runs the machine code in
+it, whoever wrote that: take such a folder only from people you trust.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.backends.cache_dir import log
 from jt_edu.backends.kernel_cache import Store
 from jt_edu.base.errors import ArgumentError, BackendError, KernelError
 from jt_edu.cuda.arguments import Kind, kind_of
 from jt_edu.cuda.device import CUBINS, FIRST, NO_COMPILER, get_device_capability, is_available
 from jt_edu.cuda.gpu_function import GpuFunction, fingerprint, outer_names
-from jt_edu.cuda.kernel_names import KernelName, has_room, like
+from jt_edu.cuda.kernel_names import SHARED, KernelName, has_room, like
 from jt_edu.cuda.tensor_core import SINCE
 
 WORDS = {"tf32": SINCE["tf32"], **{f"mma_{name}": first for name, first in SINCE.items()}}
@@ -48,6 +50,10 @@ class Report:
     spilled: int
     stack: int
     shared: int
+
+
+LARGEST = 16 << 20  # bytes of a kernel in both forms: those of jt_edu have less than one of these megabytes
+MOST = Report(registers=255, spilled=2**31, stack=2**31, shared=SHARED)
 
 
 @dataclass(frozen=True)
@@ -90,10 +96,15 @@ def compile_kernel(kernel: Any, *arguments: Any, cc: tuple[int, int] | None = No
     """
     if not isinstance(kernel, GpuFunction) or kernel.device:
         raise ArgumentError("compile takes a kernel", repr(kernel), "a function under @cuda.jit")
-    if cc is not None and not (isinstance(cc, tuple) and [type(n) for n in cc] == [int, int]):
-        raise ArgumentError("a compute capability is two whole numbers", repr(cc), "(9, 0)")
+    check_capability(cc)
     chosen = cc or (get_device_capability() if is_available() else oldest(kernel))
     return compiled(kernel, tuple(map(kind_of, arguments, kernel.parameters(len(arguments)))), chosen)
+
+
+def check_capability(cc: Any) -> None:
+    """Refuse what is neither a compute capability nor None."""
+    if cc is not None and not (isinstance(cc, tuple) and [type(n) for n in cc] == [int, int]):
+        raise ArgumentError("a compute capability is two whole numbers", repr(cc), "(9, 0)")
 
 
 def oldest(kernel: GpuFunction, *seen: GpuFunction) -> tuple[int, int]:
@@ -108,24 +119,39 @@ def compiled(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) 
     """A kernel for arguments of these kinds; see `compile_kernel`."""
     key = hashlib.sha256(repr([fingerprint(kernel, {}), kinds, cc]).encode()).hexdigest()[:32]
     store = _store()
-    kept = store.load(key)
+    kept, file = store.load(key), f"{store.folder}/k_{key}.bin"
     if kept is not None:
-        head, ptx, cubin = zlib.decompress(kept).split(b"\0", 2)
-        known = json.loads(head)
-        report = Report(**known["report"])
-        return Compiled(known["name"], kinds, cc, known["entry"], ptx.decode(), cubin, report)
-    made = _made(kernel, kinds, cc)
-    told = {"name": made.name, "entry": made.entry, "report": asdict(made.report)}
+        if (known := _unpacked(kept, kernel.function.__name__, kinds, cc)) is not None:
+            return known
+        log.warning("%s is not what is kept of a kernel: compiling again", file)
+    made = _made(kernel, kinds, cc, file)
+    told = {"entry": made.entry, "report": asdict(made.report)}
     content = b"\0".join([json.dumps(told).encode(), made.ptx.encode(), made.cubin])
     store.save(key, zlib.compress(content))  # a ninth: PTX repeats itself
     return made
 
 
-def _made(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> Compiled:
+def _unpacked(kept: bytes, name: str, kinds: tuple[Kind, ...], cc: tuple[int, int]) -> Compiled | None:
+    """What `compiled` kept; None for anything else, which whoever can write to the folder may have put there."""
+    try:
+        unpacking = zlib.decompressobj()
+        head, text, cubin = unpacking.decompress(kept, LARGEST).split(b"\0", 2)
+        known = json.loads(head)
+        entry, report, ptx = known["entry"], Report(**known["report"]), text.decode()
+    except (zlib.error, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    needs = zip(vars(report).values(), vars(MOST).values(), strict=True)
+    possible = all(type(needed) is int and 0 <= needed <= most for needed, most in needs)
+    called = isinstance(entry, str) and f".entry {entry}(" in ptx
+    right = unpacking.eof and possible and called and cubin.startswith(b"\x7fELF")
+    return Compiled(name, kinds, cc, entry, ptx, cubin, report) if right else None
+
+
+def _made(kernel: GpuFunction, kinds: tuple[Kind, ...], cc: tuple[int, int], file: str) -> Compiled:
     if find_spec("numba_cuda") is None:
         asked, found, way = NO_COMPILER
-        folder = os.environ.get(CUBINS)
-        raise BackendError(asked, f"{found}, and no {kernel.function.__name__} in {folder}" if folder else found, way)
+        kept = f"{found}, and no {kernel.function.__name__} in {file}"
+        raise BackendError(asked, kept if os.environ.get(CUBINS) else found, way)
     try:
         from jt_edu.cuda import to_ptx  # noqa: PLC0415 - numba-cuda, when the first kernel is compiled for a GPU
     except (ImportError, AttributeError) as error:
@@ -164,7 +190,11 @@ def _store() -> Store:
         text.update(path.read_bytes())
     found = Store(f"cuda-{text.hexdigest()[:16]}")
     if elsewhere:
-        found.folder = Path(elsewhere).expanduser().absolute() / found.stamp
+        try:
+            found.folder = Path(elsewhere).expanduser().absolute() / found.stamp
+        except RuntimeError as error:  # there is no such user
+            asked = f"{CUBINS} names a folder"
+            raise BackendError(asked, f"{elsewhere!r}: {error}", "a path that begins with /") from error
     return found
 
 

@@ -290,7 +290,7 @@ def _number(device: Any) -> int:
 
 def check_number(number: str) -> None:
     """Refuse the number of another GPU than this thread's."""
-    asked = _number(int(number) if number.isdigit() else number)
+    asked = _number(int(number))
     if asked != _mine.number:
         found = f"cuda:{asked} in a thread of cuda:{_mine.number}"
         raise ArgumentError("a thread computes on one GPU at a time", found, f'jt.cuda.set_device({asked}), and "cuda"')

@@ -27,7 +27,9 @@ from jt_edu.cuda import on_card
 from jt_edu.cuda.device_array import HostArray, on_host
 from jt_edu.cuda.findings import Finding
 from jt_edu.cuda.gpu_function import GpuFunction
+from jt_edu.cuda.kernel_names import has_room
 from jt_edu.cuda.memory import NUMBERS, Array, Memory, current
+from jt_edu.cuda.occupancy import whole
 from jt_edu.cuda.run import SECONDS, STEPS, Ended, Run
 from jt_edu.cuda.scheduler import run_block
 from jt_edu.cuda.thread import WARPSIZE, Block, Dim3, Thread, Warp
@@ -179,7 +181,7 @@ class Kernel(GpuFunction):
         grid, block, stream, shared = (*where, 0, 0)[:4]
         if stream is not None and (not isinstance(stream, int) or stream):
             raise ArgumentError("a launch here has the stream 0", f"{stream!r:.40}", "0: it waits for those before")
-        sizes = _size("blocks", grid), _block(block), int(shared)
+        sizes = _size("blocks", grid), _block(block), _bytes(shared)
 
         def launch(*arguments: Any, **named: Any) -> None:
             """Run it; KernelError, if something is wrong with it."""
@@ -271,14 +273,14 @@ def simulate(kernel: Kernel, grid: Any, block: Any, *arguments: Any, shared: int
     """
     if not isinstance(kernel, Kernel) or kernel.device:
         raise ArgumentError("simulate takes a kernel", repr(kernel), "a function under @cuda.jit")
-    run = Run(kernel.program, _size("blocks", grid), _block(block), int(shared), steps)
+    run = Run(kernel.program, _size("blocks", grid), _block(block), _bytes(shared), steps)
     with on_host(arguments) as given:
         return _go(run, given, kernel.parameters(len(arguments)))
 
 
 def _size(what: str, size: Any) -> Dim3:
     sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,)
-    if not 0 < len(sizes) < 4 or any(not isinstance(s, (int, np.integer)) or s < 1 for s in sizes):
+    if not 0 < len(sizes) < 4 or any(not isinstance(s, (int, np.integer)) or s is True or s < 1 for s in sizes):
         raise ArgumentError(f"a number of {what} is a whole number above 0, or up to three", f"{size}", "32, or (8, 4)")
     if sizes[0] > ALONG_X:
         raise ArgumentError(f"a GPU has up to {ALONG_X:,} {what} along x", f"{size}", "a loop in each thread")
@@ -293,4 +295,10 @@ def _block(size: Any) -> Dim3:
         raise ArgumentError(f"a block has at most {THREADS} threads", f"{size}", "more blocks of fewer threads")
     if found.z > DEEP:
         raise ArgumentError(f"a block has at most {DEEP} threads along z", f"{size}", "more of them along x")
+    return found
+
+
+def _bytes(shared: Any) -> int:
+    found = whole("bytes of shared memory", shared, 0)
+    has_room(0, found, " in a launch")
     return found

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jt_edu.base.errors import ArgumentError
-from jt_edu.cuda.compiler import Compiled
+from jt_edu.cuda.compiler import Compiled, check_capability
 from jt_edu.cuda.device import FIRST, get_device_capability, is_available
 
 WARP, THREADS, REGISTERS = 32, 1024, 255  # threads of a warp; at most: threads of a block, registers of a thread
@@ -81,7 +81,8 @@ def occupancy(kernel: Compiled | int, threads: int, shared: int = 0, cc: tuple[i
     """
     registers, own = (kernel.report.registers, kernel.report.shared) if isinstance(kernel, Compiled) else (kernel, 0)
     room = _room(kernel, cc)
-    _check(registers, threads, shared)
+    registers = whole("registers of a thread", registers, 1, REGISTERS)
+    threads, shared = whole("threads of a block", threads, 1, THREADS), whole("bytes of shared memory", shared, 0)
     warps = _up(threads, WARP)
     limits = {"warps": room.warps // warps, "blocks": room.blocks}
     limits["registers"] = PARTS * (PART // (UNIT * _up(registers * WARP, UNIT))) // warps
@@ -92,6 +93,7 @@ def occupancy(kernel: Compiled | int, threads: int, shared: int = 0, cc: tuple[i
 
 
 def _room(kernel: Compiled | int, cc: tuple[int, int] | None) -> Room:
+    check_capability(cc)
     made_for = kernel.cc if isinstance(kernel, Compiled) else None
     if made_for and cc not in (None, made_for):
         raise ArgumentError(f"{kernel!r} has its own capability", f"cc={cc}", f"cuda.compile(..., cc={cc})")
@@ -101,17 +103,13 @@ def _room(kernel: Compiled | int, cc: tuple[int, int] | None) -> Room:
     return ROOMS[chosen]
 
 
-def _check(registers: Any, threads: Any, shared: Any) -> None:
-    _whole("registers of a thread", registers, 1, REGISTERS)
-    _whole("threads of a block", threads, 1, THREADS)
-    _whole("bytes of shared memory", shared, 0)
-
-
-def _whole(what: str, number: Any, least: int, most: int | None = None) -> None:
+def whole(what: str, number: Any, least: int, most: int | None = None) -> int:
+    """A number as Python counts, since NumPy's small ones overflow; ArgumentError if it is none, or out of limits."""
     is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
     if not is_whole or number < least or (most is not None and number > most):
         limits = f"from {least}" + (f" to {most}" if most is not None else "")
-        raise ArgumentError(f"{what} are a whole number {limits}", repr(number))
+        raise ArgumentError(f"{what} are a whole number {limits}", f"{number!r:.40}")
+    return int(number)
 
 
 def _up(count: int, size: int) -> int:

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
@@ -198,9 +199,11 @@ def place(function: str, device: Any) -> str:
         >>> place("zeros", None), place("zeros", "cpu:0")
         ('cpu', 'cpu')
     """
-    name, _, number = (CPU if device is None else str(device)).partition(":")
+    name, colon, number = (CPU if device is None else str(device)).partition(":")
     if not is_there(name):
         on_cpu(function, device)
+    if colon and not re.fullmatch("[0-9]{1,4}", number):
+        raise ArgumentError("a device is a name, or a name and a number", short(device), f"'{name}:0'")
     if number and name != CPU:
         getattr(device_named(name), "check_number", str)(number)
     return name

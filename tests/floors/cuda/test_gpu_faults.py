@@ -338,6 +338,13 @@ def test_the_number_of_another_gpu_is_refused_and_that_of_this_thread_is_not(two
     MOVES[how]("cuda:1")
 
 
+@pytest.mark.parametrize("number", ["", "²", "٠", "-1", "0x0", "1" * 5000, "0:0", " 0"], ids=lambda n: ascii(n)[:9])
+def test_what_is_no_number_of_a_device_is_refused(two, number):
+    for name in ("cuda", "cpu"):
+        with pytest.raises(jt.ArgumentError, match=f"a name and a number; found '{name}:.*Try: '{name}:0'"):
+            jt.ones(2).to(f"{name}:{number}")
+
+
 @pytest.mark.parametrize("visible", ["nonsense", "7", "GPU-0123", "0,,1 ; 2"])
 def test_words_that_hide_all_gpus_are_shown(card, monkeypatch, visible):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)

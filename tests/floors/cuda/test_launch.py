@@ -43,6 +43,21 @@ def test_a_launch_that_makes_no_sense_is_refused(blocks, threads):
         filled[blocks, threads](np.zeros(3), 1)
 
 
+def test_true_is_no_number_of_blocks_or_threads():
+    for sizes in ((True, 1), (1, True), ((2, True), 1)):
+        with pytest.raises(jt.ArgumentError, match="True"):
+            cuda.simulate(filled, *sizes, np.zeros(3), 1)
+
+
+@pytest.mark.parametrize("shared", ["x", -4, 1.5, True, None, 227 * 1024 + 1])
+def test_bytes_of_shared_memory_that_no_block_has_are_refused_whether_the_kernel_needs_them_or_not(shared):
+    with pytest.raises((jt.ArgumentError, jt.KernelError), match="bytes of shared memory"):
+        filled[1, 2, 0, shared]
+    with pytest.raises((jt.ArgumentError, jt.KernelError), match="bytes of shared memory"):
+        cuda.simulate(filled, 1, 2, np.zeros(3), 1, shared=shared)
+    filled[1, 2, 0, np.int32(227 * 1024)](np.zeros(3), 1)
+
+
 @pytest.mark.parametrize("how", [3, (1,), (1, 2, 3, 4, 5)])
 def test_a_launch_takes_blocks_and_threads(how):
     with pytest.raises(jt.ArgumentError, match=r"\[blocks, threads\] takes two sizes"):

@@ -1,5 +1,6 @@
 """How many warps are on a multiprocessor at once: computed by hand, from the sizes that NVIDIA publishes."""
 
+import numpy as np
 import pytest
 
 from jt_edu import cuda
@@ -64,6 +65,11 @@ def test_what_a_kernel_needs_is_asked_of_the_kernel_and_added_to_what_a_launch_a
     assert cuda.occupancy(compiled(40, 0, RTX50), 256).most == 48
 
 
+def test_small_numbers_of_numpy_do_not_overflow():
+    small = np.uint8(255), np.uint8(32), np.int8(100)
+    assert cuda.occupancy(*small, cc=H100) == cuda.occupancy(255, 32, 100, H100)
+
+
 @pytest.mark.parametrize(
     ("given", "found"),
     [
@@ -74,7 +80,7 @@ def test_what_a_kernel_needs_is_asked_of_the_kernel_and_added_to_what_a_launch_a
         ((True, 64), "found True"),
         ((32, 64, -1), "bytes of shared memory are a whole number from 0; found -1"),
         ((32, 64, 0, (6, 0)), r"multiprocessors are known; found \(6, 0\). Try: one of .*\(9, 0\)"),
-        ((32, 64, 0, [9, 0]), r"found \[9, 0\]"),
+        *(((32, 64, 0, cc), "two whole numbers; found ") for cc in ([9, 0], 0, (), {}, np.array([9, 0]))),
         ((compiled(32, 0), 64, 0, T4), r"has its own capability; found cc=\(7, 5\)"),
     ],
 )

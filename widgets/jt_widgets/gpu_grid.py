@@ -73,7 +73,8 @@ def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
     head = f"{what.program.name}, block {number} of {what.grid.size}, {plural(len(stops[0].lines), 'thread')}"
     told = [f"{head}: {_found(here)}"]
     told += [f"{stop.name}: {_lines(stop)}" for stop in stops]
-    told.append("trips to memory: " + "; ".join(map(_trips, meters)))
+    trips = (f"{m.name}: {m.trips}" + f", where {m.least} would do" * (m.trips > m.least) for m in meters)
+    told.append("trips to memory: " + "; ".join(trips))
     return Picture(html + below, "\n".join(told))
 
 
@@ -88,10 +89,6 @@ def _texts(launch: Launch) -> Iterator[str]:
     for name, text in texts.items():
         if text:
             yield f"<details><summary>{name}</summary><pre style='white-space:pre-wrap'>{escape(text)}</pre></details>"
-
-
-def _trips(meter: Meter) -> str:
-    return f"{meter.name}: {meter.trips}" + f", where {meter.least} would do" * (meter.trips > meter.least)
 
 
 def _found(findings: list[Finding]) -> str:

@@ -5,6 +5,7 @@ nobody has written. So every graph that is computed here, and in tests/parity/te
 """
 
 import re
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from jt_edu.base.errors import KernelError
 from jt_edu.base.source_text import remember
 from jt_edu.cuda import contraction, emit_cuda, emit_tiles, schedule
 from jt_edu.cuda.contraction import Tile, tile_of
+from jt_edu.cuda.device import NO_COMPILER
 from jt_edu.introspect.kernel_notes import WAYS
 from jt_edu.lens.assembly import assembly
 from jt_edu.lens.kernel_edit import find
@@ -372,23 +374,24 @@ def test_views_say_who_does_what():
     assert "loops   a block of threads for each tile of a product" in product
 
 
-def shown():
-    """The assembly of a sum of numbers with themselves."""
+def shown(graph):
+    """The assembly of a kernel; what was shown of the same text before is kept, so each test has its own."""
     with jt.flag_scope(backend="cudasim"):
-        (kernel,) = jt.explain(LONG * 2).kernels
+        (kernel,) = jt.explain(graph).kernels
         return assembly(find(kernel))
 
 
 def test_a_kernel_is_shown_as_cpp_and_as_ptx(numba_cuda):
-    found = shown()
+    found = shown(LONG * 2)
 
     assert "__global__ void each(" in found.cpp
     assert (".visible .entry each(" in found.ptx, found.no_ptx) == (True, "")
 
 
 def test_without_a_compiler_a_kernel_is_shown_as_cpp_and_why_there_is_no_ptx(monkeypatch):
-    monkeypatch.setattr("jt_edu.cuda.compiler.find_spec", lambda name: None)
-    found = shown()
+    missing = Mock(side_effect=jt.BackendError(*NO_COMPILER))  # what was compiled before would be found
+    monkeypatch.setattr("jt_edu.lens.gpu_assembly.compiled", missing)
+    found = shown(LONG.sin() - 1)
 
     assert "__global__ void each(" in found.cpp
     assert (found.ptx, "numba-cuda" in found.no_ptx) == ("", True)

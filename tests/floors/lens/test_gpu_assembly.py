@@ -1,6 +1,7 @@
 """GPU assembly: kernels of a plan with the threads that it would launch, in C++, and what they take of four GPUs."""
 
 import re
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import jt_edu as jt
 from jt_edu.codegen.emit_python import Parameter, Source
 from jt_edu.cuda.compiler import Compiled, Report
+from jt_edu.cuda.device import NO_COMPILER
 from jt_edu.introspect.explain import planned
 from jt_edu.lens import gpu_assembly
 from jt_edu.lens.gpu_assembly import listings, of_step
@@ -71,7 +73,8 @@ def test_a_row_says_what_a_kernel_takes_of_a_gpu(compiler):
 
 
 def test_without_a_compiler_it_says_what_to_install_and_shows_the_rest(monkeypatch):
-    monkeypatch.setattr("jt_edu.cuda.compiler.find_spec", lambda name: None)
+    missing = Mock(side_effect=jt.BackendError(*NO_COMPILER))  # what was compiled before would be found
+    monkeypatch.setattr("jt_edu.lens.gpu_assembly.compiled", missing)
     found = shown(softmax)
 
     assert "pip install 'jt-edu[cuda]'" in found["no_ptx"]

@@ -34,6 +34,7 @@ from jt_edu.cuda.translator import Program, translate
 
 THREADS, DEEP = 1024, 64  # of a block, and along z: as many as a card has room for
 ALONG_Y = 65_535  # blocks along y or z that every GPU has; along x it is as good as any number
+SHARED = "bytes of shared memory"
 SIZES = 1000  # of launches that a kernel remembers
 
 
@@ -175,7 +176,7 @@ class Kernel(GpuFunction):
         grid, block, stream, shared = (*where, 0, 0)[:4]
         if stream is not None and (not isinstance(stream, int) or stream):
             raise ArgumentError("a launch here has the stream 0", f"{stream!r:.40}", "0: it waits for those before")
-        sizes = _size("blocks", grid), _block(block), _bytes(shared)
+        sizes = _size("blocks", grid), _block(block), whole(SHARED, shared, 0)
 
         def launch(*arguments: Any) -> None:
             """Run it; KernelError, if something is wrong with it."""
@@ -254,7 +255,8 @@ def simulate(kernel: Kernel, grid: Any, block: Any, *arguments: Any, shared: int
     """
     if not isinstance(kernel, Kernel) or kernel.device:
         raise ArgumentError("simulate takes a kernel", repr(kernel), "a function under @cuda.jit")
-    run = Run(kernel.program, _size("blocks", grid), _block(block), _bytes(shared), steps)
+    has_room(0, whole(SHARED, shared, 0), " in a launch")  # a GPU says what it has itself
+    run = Run(kernel.program, _size("blocks", grid), _block(block), whole(SHARED, shared, 0), steps)
     with on_host(arguments) as given:
         return _go(run, given, kernel.parameters(len(arguments)))
 
@@ -274,10 +276,4 @@ def _block(size: Any) -> Dim3:
         raise ArgumentError(f"a block has at most {THREADS} threads", f"{size}", "more blocks of fewer threads")
     if found.z > DEEP:
         raise ArgumentError(f"a block has at most {DEEP} threads along z", f"{size}", "more of them along x")
-    return found
-
-
-def _bytes(shared: Any) -> int:
-    found = whole("bytes of shared memory", shared, 0)
-    has_room(0, found, " in a launch")
     return found

@@ -255,8 +255,9 @@ def simulate(kernel: Kernel, grid: Any, block: Any, *arguments: Any, shared: int
     """
     if not isinstance(kernel, Kernel) or kernel.device:
         raise ArgumentError("simulate takes a kernel", repr(kernel), "a function under @cuda.jit")
-    has_room(0, whole(SHARED, shared, 0), " in a launch")  # a GPU says what it has itself
-    run = Run(kernel.program, _size("blocks", grid), _block(block), whole(SHARED, shared, 0), steps)
+    shared = whole(SHARED, shared, 0)
+    has_room(0, shared, " in a launch")  # a GPU says what it has itself
+    run = Run(kernel.program, _size("blocks", grid), _block(block), shared, steps)
     with on_host(arguments) as given:
         return _go(run, given, kernel.parameters(len(arguments)))
 

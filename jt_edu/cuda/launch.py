@@ -26,7 +26,7 @@ from jt_edu.cuda.device_array import HostArray, on_host
 from jt_edu.cuda.gpu_function import GpuFunction
 from jt_edu.cuda.kernel_names import has_room
 from jt_edu.cuda.memory import NUMBERS, Array, Memory, current
-from jt_edu.cuda.occupancy import whole
+from jt_edu.cuda.occupancy import SHARED, whole
 from jt_edu.cuda.run import SECONDS, STEPS, Ended, Run
 from jt_edu.cuda.scheduler import run_block
 from jt_edu.cuda.thread import WARPSIZE, Block, Dim3, Thread, Warp
@@ -34,7 +34,6 @@ from jt_edu.cuda.translator import Program, translate
 
 THREADS, DEEP = 1024, 64  # of a block, and along z: as many as a card has room for
 ALONG_Y = 65_535  # blocks along y or z that every GPU has; along x it is as good as any number
-SHARED = "bytes of shared memory"
 SIZES = 1000  # of launches that a kernel remembers
 
 

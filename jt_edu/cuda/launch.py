@@ -29,7 +29,7 @@ from jt_edu.cuda.findings import Finding
 from jt_edu.cuda.gpu_function import GpuFunction
 from jt_edu.cuda.kernel_names import has_room
 from jt_edu.cuda.memory import NUMBERS, Array, Memory, current
-from jt_edu.cuda.occupancy import whole
+from jt_edu.cuda.occupancy import SHARED, whole
 from jt_edu.cuda.run import SECONDS, STEPS, Ended, Run
 from jt_edu.cuda.scheduler import run_block
 from jt_edu.cuda.thread import WARPSIZE, Block, Dim3, Thread, Warp
@@ -181,7 +181,7 @@ class Kernel(GpuFunction):
         grid, block, stream, shared = (*where, 0, 0)[:4]
         if stream is not None and (not isinstance(stream, int) or stream):
             raise ArgumentError("a launch here has the stream 0", f"{stream!r:.40}", "0: it waits for those before")
-        sizes = _size("blocks", grid), _block(block), _bytes(shared)
+        sizes = _size("blocks", grid), _block(block), whole(SHARED, shared, 0)
 
         def launch(*arguments: Any, **named: Any) -> None:
             """Run it; KernelError, if something is wrong with it."""
@@ -273,7 +273,9 @@ def simulate(kernel: Kernel, grid: Any, block: Any, *arguments: Any, shared: int
     """
     if not isinstance(kernel, Kernel) or kernel.device:
         raise ArgumentError("simulate takes a kernel", repr(kernel), "a function under @cuda.jit")
-    run = Run(kernel.program, _size("blocks", grid), _block(block), _bytes(shared), steps)
+    shared = whole(SHARED, shared, 0)
+    has_room(0, shared, " in a launch")  # a GPU says what it has itself
+    run = Run(kernel.program, _size("blocks", grid), _block(block), shared, steps)
     with on_host(arguments) as given:
         return _go(run, given, kernel.parameters(len(arguments)))
 
@@ -295,10 +297,4 @@ def _block(size: Any) -> Dim3:
         raise ArgumentError(f"a block has at most {THREADS} threads", f"{size}", "more blocks of fewer threads")
     if found.z > DEEP:
         raise ArgumentError(f"a block has at most {DEEP} threads along z", f"{size}", "more of them along x")
-    return found
-
-
-def _bytes(shared: Any) -> int:
-    found = whole("bytes of shared memory", shared, 0)
-    has_room(0, found, " in a launch")
     return found

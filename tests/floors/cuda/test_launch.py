@@ -52,7 +52,7 @@ def test_true_is_no_number_of_blocks_or_threads():
 @pytest.mark.parametrize("shared", ["x", -4, 1.5, True, None, 227 * 1024 + 1])
 def test_bytes_of_shared_memory_that_no_block_has_are_refused_whether_the_kernel_needs_them_or_not(shared):
     with pytest.raises((jt.ArgumentError, jt.KernelError), match="bytes of shared memory"):
-        filled[1, 2, 0, shared]
+        filled[1, 2, 0, shared](np.zeros(3), 1)
     with pytest.raises((jt.ArgumentError, jt.KernelError), match="bytes of shared memory"):
         cuda.simulate(filled, 1, 2, np.zeros(3), 1, shared=shared)
     filled[1, 2, 0, np.int32(227 * 1024)](np.zeros(3), 1)

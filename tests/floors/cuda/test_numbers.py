@@ -137,7 +137,7 @@ def test_a_block_is_not_deeper_than_a_card_allows():
 def test_a_huge_launch_ends_in_time(monkeypatch):
     monkeypatch.setattr("jt_edu.cuda.launch.SECONDS", 0.3)
     with pytest.raises(jt.KernelError, match=r"gives a launch 0\.3 seconds"):
-        cuda.simulate(made("@cuda.jit\ndef kernel():\n    pass\n", "huge"), 2**31, 1024)
+        cuda.simulate(made("@cuda.jit\ndef kernel():\n    pass\n", "huge"), 2**31 - 1, 1024)
 
 
 def test_snapshots_of_an_endless_loop_do_not_fill_the_memory(monkeypatch):

@@ -11,8 +11,8 @@ import { framed } from "../../tables.js";
  *     blocks: number, warps: number, most: number, limits: string}} Need */
 
 const HEADS = ["kernel, threads", "GPU", "warps at once", "limited by", "registers", "spilled", "shared"];
-const ABOUT = `How many registers a thread needs, and how much shared memory a block; and so how many blocks have room on a
-multiprocessor of these GPUs at once. While some of their warps wait for memory, others compute.`;
+const ABOUT = `How many registers a thread needs, and how much shared memory a block; and so how many blocks have room
+on a multiprocessor of these GPUs at once. While some of their warps wait for memory, others compute.`;
 
 /**
  * A row for each kernel and GPU.

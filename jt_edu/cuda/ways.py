@@ -41,8 +41,8 @@ def ways_of(nest: Nest, twins: Twins, able: Container[str], libraries: Container
         libraries: that were asked for, of "cublas" and "cudnn".
     """
     usual, found = launches(nest), dict[str, list[Launch]]()
-    sums, product = only_sum(nest), usual[0].product
-    if sums is not None and "cudnn" in libraries:
+    sums, product = only_sum(nest) if "cudnn" in libraries else None, usual[0].product
+    if sums is not None:
         for call in convolutions_of(sums, nest, _node(sums, twins)):
             found.setdefault(call.name, [Launch("each", nest.top, sums.rows, product=sums, call=call)])
     if product is None:

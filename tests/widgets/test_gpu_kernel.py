@@ -1,10 +1,13 @@
 """KernelView of a GPU's kernels: C++, PTX and occupancy have tabs of their own; what a compiler says is made up."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
 import jt_edu as jt
 from jt_edu.cuda.compiler import Compiled, Report
+from jt_edu.cuda.device import NO_COMPILER
 from jt_edu.lens import gpu_assembly
 from jt_widgets.kernel import kernel as kernel_view
 
@@ -28,7 +31,8 @@ def compiler(monkeypatch):
 
 @pytest.fixture
 def no_compiler(monkeypatch):
-    monkeypatch.setattr("jt_edu.cuda.compiler.find_spec", lambda name: None)
+    missing = Mock(side_effect=jt.BackendError(*NO_COMPILER))  # what was compiled before would be found
+    monkeypatch.setattr(gpu_assembly, "compiled", missing)
 
 
 def test_a_question_is_answered_with_all_of_it(view, compiler):

@@ -15,9 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from jt_edu.draw.theme import page_rules
+
 _numbers = itertools.count(secrets.randbelow(10**9))  # a page may have pictures of several processes
 KEYS = 'data-lm-suppress-shortcuts="true"'  # keeps arrow keys from JupyterLab, which would go on to another cell
-PAPER, INK, SOFT = "var(--jp-layout-color0,#fff)", "var(--jp-ui-font-color1,#1b1b1b)", "#8a8f98"
+PAPER, INK, SOFT = "var(--paper)", "var(--ink)", "#8a8f98"
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def choices(name: str, size: tuple[float, float], still: str, buttons: Sequence[
         (2, 1)
     """
     (wide, high), kind = size, name.rstrip("0123456789")
-    rules = (
+    rules = page_rules(f".{kind}") + (
         f".{kind}{{position:relative;max-width:{wide}px;background:{PAPER}}} .{kind} .g{{display:none}}"
         f".{kind} svg{{display:block;width:100%;height:auto}} .{kind} text{{font:13px sans-serif;fill:{INK}}}"
         f".{kind} input{{position:absolute;margin:-8px 0 0 -8px;width:16px;height:16px;cursor:pointer}}"

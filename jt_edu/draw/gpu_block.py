@@ -24,7 +24,7 @@ from jt_edu.draw.theme import MONO
 WIDE, ROW = 700, 17  # pixels: the picture, a line of text
 CELLS = ((256, 15), (512, 10), (1024, 7))  # for so many threads, the size of one
 CODE, NUMBER = 44, 34  # where the text of the kernel begins; the width of a number of shared memory
-MOST_LINES, MOST_NUMBERS, MOST_ROWS, MOST_THREADS = 40, 16, 16, 1024
+MOST_LINES, MOST_STOPS, MOST_NUMBERS, MOST_ROWS, MOST_THREADS = 40, 9, 16, 16, 1024
 LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")  # at which threads stand
 BAD, ENDED = "#d55e00", "#8a8f98"
 STYLE = (
@@ -58,8 +58,10 @@ def block_picture(
     meters: Sequence[Meter], words: Sequence[str] = (),
 ) -> str:  # fmt: skip
     """The HTML of a block; `in_a_row` threads stand side by side. `words` are what was found, in lines."""
-    text = text[:MOST_LINES]
-    top = 24 + ROW * (len(text) + len(words)) + 14  # below the kernel
+    cut = "; ".join(_cut(text, stops))
+    said = [(line, "f") for line in words] + [(f"no room for {cut}", "")] * bool(cut)
+    text, stops = text[:MOST_LINES], stops[:MOST_STOPS]
+    top = 24 + ROW * (len(text) + len(said)) + 14  # below the kernel
     threads = min(len(stops[0].lines), MOST_THREADS)
     cell = next((size for most, size in CELLS if threads <= most), CELLS[-1][1])
     memory = top + cell * -(-threads // in_a_row) + 22
@@ -71,7 +73,7 @@ def block_picture(
     ]
     marks = "".join(_text(one.at[0], foot + 34, one.words, "m") for one in buttons)
     below = foot + 60
-    found = [_text(CODE, 24 + ROW * k, line, "f") for k, line in enumerate(words, len(text))]
+    found = [_text(CODE, 24 + ROW * k, *one) for k, one in enumerate(said, len(text))]
     still = "".join([*_code(text, bad_lines), *found, marks, *_meters(meters, below)])
     style = STYLE + ".jtgpu .m{text-anchor:middle}.jtgpu .e{text-anchor:end}"
     return choices(fresh("jtgpu"), (WIDE, below + ROW * (len(meters) + 1) + 8), still, buttons, style)
@@ -116,20 +118,28 @@ def _stop(stop: Stop, in_a_row: int, places: tuple[float, float, int], bad: Sequ
     for name, values in stop.shared.items():
         yield _text(CODE - 6, y + 11, name[:5], "c e")
         yield from _numbers(name, values, stop.writers[name], stop.readers.get(name, {}), y)
-        y += ROW * min(_rows(values), MOST_ROWS) + 8
+        y += ROW * min(_rows(values)[0], MOST_ROWS) + 8
 
 
-def _rows(values: np.ndarray[Any, Any]) -> int:
-    return -(-values.size // max(1, _row(values)))
+def _cut(text: Sequence[str], stops: Sequence[Stop]) -> Iterator[str]:
+    """What the picture has no room for."""
+    if len(text) > MOST_LINES:
+        yield f"lines {MOST_LINES + 1} to {len(text)}"
+    if len(stops) > MOST_STOPS:
+        yield f"{plural(len(stops) - MOST_STOPS, 'barrier')} more"
+    for name, (rows, columns) in {n: _rows(v) for stop in stops for n, v in stop.shared.items()}.items():
+        if rows > MOST_ROWS or columns > MOST_NUMBERS:
+            yield f"{name} beyond {min(rows, MOST_ROWS)} rows of {min(columns, MOST_NUMBERS)}"
 
 
-def _row(values: np.ndarray[Any, Any]) -> int:
-    """How many numbers stand side by side."""
-    return min(values.shape[-1], MOST_NUMBERS) if values.ndim > 1 else MOST_NUMBERS
+def _rows(values: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """How many rows a table of these numbers has, and how many numbers a row."""
+    columns = values.shape[-1] if values.ndim > 1 else MOST_NUMBERS
+    return -(-values.size // max(1, columns)), columns
 
 
 def _height(stop: Stop) -> float:
-    return float(sum(ROW * min(_rows(values), MOST_ROWS) + 8 for values in stop.shared.values()) + 8)
+    return float(sum(ROW * min(_rows(values)[0], MOST_ROWS) + 8 for values in stop.shared.values()) + 8)
 
 
 def _numbers(
@@ -140,11 +150,10 @@ def _numbers(
     top: float,
 ) -> Iterator[str]:
     """A table of numbers, each in the color of who wrote it."""
-    row = _row(values)
-    last = values.shape[-1] if values.ndim > 1 else row
+    columns = _rows(values)[1]
     for address, (value, writer) in enumerate(zip(values.reshape(-1), writers.reshape(-1), strict=True)):
-        column, line = address % last, address // last
-        if column >= row or line >= MOST_ROWS:
+        column, line = address % columns, address // columns
+        if column >= MOST_NUMBERS or line >= MOST_ROWS:
             continue
         x, y = CODE + (NUMBER + 2) * column, top + ROW * line
         place = ", ".join(map(str, np.unravel_index(address, values.shape)))

@@ -11,13 +11,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.plural import plural
 from jt_edu.draw.dot import dot_source
+from jt_edu.draw.html_picture import write_page
 from jt_edu.draw.scene import Scene, compose
 from jt_edu.draw.svg import draw
 from jt_edu.draw.text_metrics import clean, cut, shape_text, table
@@ -30,13 +30,6 @@ FORMAT, VERSION = "jt_edu.graph", 1
 SHORT = 200  # rows that `repr` shows
 MOST = 6  # names in the summary
 SEVERAL = ("random numbers", "constants")
-
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark"><title>{title}</title>
-<style>body{{margin:2rem;font:15px/1.5 system-ui,sans-serif}}pre{{overflow-x:auto}}</style></head>
-<body>{picture}<details><summary>The same as a table</summary><pre>{table}</pre></details></body></html>
-"""
 
 
 class Picture:
@@ -113,12 +106,7 @@ class Picture:
             case ".svg":
                 path.write_text(self.svg, encoding="utf-8")
             case ".html":
-                page = PAGE.format(
-                    title=escape(self.summary, quote=False),
-                    picture=self._repr_html_(),
-                    table=escape(self.text, quote=False),
-                )
-                path.write_text(page, encoding="utf-8")
+                write_page(path, self._repr_html_(), self.summary, "The same as a table", self.text)
             case other:
                 raise ArgumentError("Picture.save writes .svg and .html", repr(other), f"{path.stem}.svg")
         return path

@@ -43,6 +43,25 @@ def test_a_text_with_tags_stays_a_text():
     assert "<script" not in html and "<img" not in html
 
 
+def test_what_the_picture_has_no_room_for_is_told():
+    body = "\n    ".join(['s = cuda.shared.array((3, 20), "int8")', *["cuda.syncthreads()"] * 40])
+    html = shown(body).html
+
+    assert ">no room for lines 41 to 44; 32 barriers more; s beyond 3 rows of 16</text>" in html
+    assert "[2, 15]: nobody" in html and ", 16]" not in html
+    assert "no room" not in shown("cuda.syncthreads()").html
+
+
+def test_it_is_saved_as_a_page_with_its_words(tmp_path):
+    picture = shown("x[t] = t")
+    page = picture.save(tmp_path / "block.html").read_text()
+
+    assert picture.html in page
+    assert "<title>kernel, block 0 of 1, 4 threads: nothing is wrong</title>" in page and "<pre>kernel, block 0" in page
+    with pytest.raises(jt.ArgumentError, match=r"saved as \.html; found '.*block\.png'\. Try: block\.html"):
+        picture.save(tmp_path / "block.png")
+
+
 def test_a_kernel_without_a_launch_is_refused():
     with pytest.raises(jt.ArgumentError, match="no blocks and threads"):
         gpu_grid(made("@cuda.jit\ndef kernel():\n    pass\n", "alone"))

@@ -24,7 +24,7 @@ from jt_edu.draw.gpu_block import Meter, Stop, block_picture
 from jt_edu.draw.html_picture import Picture
 from jt_edu.lens.gpu_assembly import of_launches
 
-MOST_METERS, MOST_STOPS = 8, 9
+MOST_METERS = 8
 
 
 def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
@@ -69,7 +69,7 @@ def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
     own = [line for f in here if f.function == what.program.name for line in (f.line, f.other) if line]
     in_a_row = what.block.x if what.block.y > 1 else min(what.block.x, 32)
     words = [row for f in here[:3] for row in textwrap.wrap(f"{f.kind}: {f.words}", 104)]
-    html = block_picture(text, stops[:MOST_STOPS], in_a_row, threads, own, meters, words)
+    html = block_picture(text, stops, in_a_row, threads, own, meters, words)
     head = f"{what.program.name}, block {number} of {what.grid.size}, {plural(len(stops[0].lines), 'thread')}"
     told = [f"{head}: {_found(here)}"]
     told += [f"{stop.name}: {_lines(stop)}" for stop in stops]

@@ -12,12 +12,12 @@ from jt_edu.amp.autocast_mode import *
 from jt_edu.amp.custom import *
 from jt_edu.amp.fp16_optimizer import FP16_Optimizer
 from jt_edu.amp.grad_scaler import GradScaler
-from jt_edu.amp.lists import APEX, LISTS, PYTORCH
+from jt_edu.amp.lists import APEX, CUDA, LISTS, PYTORCH
 from jt_edu.amp.memory import *
 from jt_edu.base.did_you_mean import door, names_of
 
 __all__ = [
-    "APEX", "FP16_Optimizer", "GradScaler", "LISTS", "PYTORCH", "init",
+    "APEX", "CUDA", "FP16_Optimizer", "GradScaler", "LISTS", "PYTORCH", "init",
     *names_of("jt_edu.amp", "apex_casts apex_initialize autocast_mode custom memory"),
 ]  # fmt: skip
 __all__.sort()

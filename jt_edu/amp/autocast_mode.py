@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-from jt_edu.amp.lists import LISTS, LOWER
+from jt_edu.amp.lists import BY_DEFAULT, LISTS, LOWER, ON
 from jt_edu.base.context import current
 from jt_edu.base.dtypes import DType, as_dtype
 from jt_edu.base.errors import DtypeError
 from jt_edu.base.scoped import scoped
 from jt_edu.ops.arguments import choice, yes_or_no
+from jt_edu.runtime.devices import default_device, is_there
 from jt_edu.variable.autocast import Lists, Region
-from jt_edu.variable.torch_keywords import on_cpu
+from jt_edu.variable.torch_keywords import place
 
 __all__ = ["autocast", "get_autocast_dtype", "is_autocast_available", "is_autocast_enabled"]
 
@@ -26,17 +27,18 @@ class autocast:  # noqa: N801 - PyTorch's name
     """A region in which functions compute in the dtype that a list says. Also a decorator; regions may be nested.
 
     Args:
-        device_type: "cpu".
-        dtype: the lower one, bfloat16 or float16; bfloat16 by default.
+        device_type: where it holds: "cpu", or another device that there is; by default where `jt.flags` has all
+            computed. What is computed elsewhere is let alone.
+        dtype: the lower one, bfloat16 or float16; by default float16 on the device "cuda", bfloat16 elsewhere.
         enabled: False makes a region in which nothing is cast, such as one inside of another.
         cache_enabled: False casts a parameter each time that it is used, and not once.
-        lists: "pytorch", its table for the CPU; "apex", that of opt_level O1; or `Lists` of one's own.
+        lists: "pytorch", its table for the device; "apex", that of opt_level O1; or `Lists` of one's own.
 
     Raises:
         ArgumentError: another device, or no such lists.
         DtypeError: another dtype.
 
-    Source: PyTorch's documentation, "Automatic Mixed Precision package", CPU op-specific behavior; Apex's, "apex.amp".
+    Source: PyTorch's documentation, "Automatic Mixed Precision package", op-specific behavior; Apex's, "apex.amp".
 
     Example:
         >>> w = jt.ones(2, 2)
@@ -47,21 +49,26 @@ class autocast:  # noqa: N801 - PyTorch's name
     """
 
     def __init__(
-        self, device_type: str = "cpu", dtype: Any = None, enabled: bool = True, cache_enabled: bool = True, *,
+        self, device_type: str | None = None, dtype: Any = None, enabled: bool = True, cache_enabled: bool = True, *,
         lists: str | Lists = "pytorch",
     ) -> None:  # fmt: skip
-        on_cpu("autocast", device_type)
-        self.dtype = _lower(dtype)
+        self.device = _device("autocast", device_type)
+        self.dtype = BY_DEFAULT.get(self.device, LOWER[0]) if dtype is None else _lower(dtype)
         self.enabled = yes_or_no("autocast", "enabled", enabled)
         self.cache_enabled = yes_or_no("autocast", "cache_enabled", cache_enabled)
-        self.lists = lists if isinstance(lists, Lists) else LISTS[choice("autocast", "lists", lists, (*LISTS,))]
+        if not isinstance(lists, Lists):
+            name = choice("autocast", "lists", lists, (*LISTS,))
+            lists = (LISTS | ON.get(self.device, {}))[name]
+        self.lists = lists
         self._outer: dict[Any, list[Any]] = {}  # of each thread: what held before it entered, once for each time
 
     def __enter__(self) -> Self:
         moment = current().threads.now
         outer = moment.autocast
         self._outer.setdefault(moment, []).append(outer)
-        moment.autocast = Region(self.dtype, self.lists, outer, self.cache_enabled) if self.enabled else None
+        moment.autocast = None
+        if self.enabled:
+            moment.autocast = Region(self.dtype, self.lists, outer, self.cache_enabled, self.device)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -84,7 +91,7 @@ def _in_region(region: autocast) -> Iterator[None]:
 
 def _lower(dtype: Any) -> DType:
     """The lower dtype that is asked for."""
-    wanted = LOWER[0] if dtype is None else as_dtype(dtype)
+    wanted = as_dtype(dtype)
     if wanted not in LOWER:
         raise DtypeError(
             "autocast computes in one of two lower dtypes", f"dtype {wanted}", " or ".join(map(repr, LOWER))
@@ -92,44 +99,53 @@ def _lower(dtype: Any) -> DType:
     return wanted
 
 
-def is_autocast_enabled(device_type: str = "cpu") -> bool:
+def _device(function: str, device: Any) -> str:
+    """The name of a device that there is; by default that of the flags."""
+    return default_device() if device is None else place(function, device)
+
+
+def _region(function: str, device_type: Any) -> Any:
+    """The region that holds on a device here."""
+    region, device = current().threads.now.autocast, _device(function, device_type)
+    return region if region is not None and region.device == device else None
+
+
+def is_autocast_enabled(device_type: str | None = None) -> bool:
     """Whether functions are cast here.
 
     Args:
-        device_type: "cpu".
+        device_type: on which device; by default where `jt.flags` has all computed.
 
     Example:
         >>> with jt.amp.autocast():
         ...     jt.amp.is_autocast_enabled()
         True
     """
-    on_cpu("is_autocast_enabled", device_type)
-    return current().threads.now.autocast is not None
+    return _region("is_autocast_enabled", device_type) is not None
 
 
-def get_autocast_dtype(device_type: str = "cpu") -> DType:
-    """The lower dtype of this region; outside of one, that of `autocast()`.
+def get_autocast_dtype(device_type: str | None = None) -> DType:
+    """The lower dtype of this region; outside of one, that of `autocast(device_type)`.
 
     Args:
-        device_type: "cpu".
+        device_type: on which device; by default where `jt.flags` has all computed.
 
     Example:
         >>> jt.amp.get_autocast_dtype()
         jt.bfloat16
     """
-    on_cpu("get_autocast_dtype", device_type)
-    region = current().threads.now.autocast
-    return LOWER[0] if region is None else region.dtype
+    region = _region("get_autocast_dtype", device_type)
+    return autocast(device_type).dtype if region is None else region.dtype
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there is a table for a device: for "cpu", where everything is.
+    """Whether `autocast` takes the name of a device: there has to be one.
 
     Args:
         device_type: its name.
 
     Example:
-        >>> jt.amp.is_autocast_available("cpu"), jt.amp.is_autocast_available("cuda")
+        >>> jt.amp.is_autocast_available("cpu"), jt.amp.is_autocast_available("no such device")
         (True, False)
     """
-    return str(device_type).partition(":")[0] == "cpu"
+    return is_there(str(device_type).partition(":")[0])

@@ -20,20 +20,20 @@ from jt_edu.base.dtypes import DType, as_dtype
 from jt_edu.base.errors import GradientError
 from jt_edu.variable.autocast import Region, inside, may_be_cast
 from jt_edu.variable.pytree import is_structure, parts_of, rebuilt
-from jt_edu.variable.torch_keywords import on_cpu
+from jt_edu.variable.torch_keywords import place
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["custom_bwd", "custom_fwd"]
 
 
 def custom_fwd(
-    fwd: Callable[..., Any] | None = None, *, device_type: str = "cpu", cast_inputs: Any = None
+    fwd: Callable[..., Any] | None = None, *, device_type: str | None = None, cast_inputs: Any = None
 ) -> Callable[..., Any]:
     """Decorate `execute` of a Function: what holds inside it, if it is called in a region.
 
     Args:
         fwd: `execute`.
-        device_type: "cpu".
+        device_type: the device of the region; without it, any.
         cast_inputs: the dtype that its Vars of float32 or halves become; nothing inside it is cast then. None: it is
             in the region, as any other function. Outside of a region nothing happens either way.
 
@@ -47,7 +47,7 @@ def custom_fwd(
         ...     x.dtype, Root.apply(x).dtype
         (jt.bfloat16, jt.float32)
     """
-    on_cpu("custom_fwd", device_type)
+    device = device_type and place("custom_fwd", device_type)
     if fwd is None:
         return partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
     wanted = None if cast_inputs is None else as_dtype(cast_inputs)
@@ -55,8 +55,10 @@ def custom_fwd(
     @wraps(fwd)
     def execute(self: Any, *args: Any, **named: Any) -> Any:
         region = current().threads.now.autocast
+        if region and device not in (None, region.device):
+            region = None
         if wanted is None or region is None:
-            self.region = region and Region(region.dtype, region.lists, keeps=False)
+            self.region = region and Region(region.dtype, region.lists, keeps=False, device=region.device)
             return fwd(self, *args, **named)
         self.region = None
         with inside(None):
@@ -65,14 +67,14 @@ def custom_fwd(
     return execute
 
 
-def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu") -> Callable[..., Any]:
+def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str | None = None) -> Callable[..., Any]:
     """Decorate `grad` of a Function, so that it computes in the region that its `execute` was in.
 
     Without it a gradient computes in the dtypes that it is given: there are no regions in gradients.
 
     Args:
         bwd: `grad`.
-        device_type: "cpu".
+        device_type: the device of the region; without it, any.
 
     Raises:
         GradientError: `execute` has no `custom_fwd`, which would have noted the region down.
@@ -92,7 +94,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu
         >>> y.dtype, jt.grad(y.sum(), w).dtype
         (jt.bfloat16, jt.float32)
     """
-    on_cpu("custom_bwd", device_type)
+    device = device_type and place("custom_bwd", device_type)
     if bwd is None:
         return partial(custom_bwd, device_type=device_type)
 
@@ -101,7 +103,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu
         if "region" not in vars(self):
             found = f"{type(self).__name__}.execute without it"
             raise GradientError("custom_bwd goes with custom_fwd", found, "@jt.amp.custom_fwd above execute")
-        with inside(self.region):
+        with inside(self.region if self.region and device in (None, self.region.device) else None):
             return bwd(self, *douts)
 
     return grad

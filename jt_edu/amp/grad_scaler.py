@@ -17,7 +17,7 @@ from jt_edu.ir.builders import short
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.param_groups import label, params_of
-from jt_edu.variable.torch_keywords import on_cpu
+from jt_edu.variable.torch_keywords import place
 from jt_edu.variable.var import Var
 
 SAVED = {name: name for name in ("scale", "growth_factor", "backoff_factor", "growth_interval")}
@@ -32,7 +32,7 @@ class GradScaler:
                                scale                     else
 
     Args:
-        device: "cpu", where everything is.
+        device: "cpu", or another that there is; gradients may lie anywhere.
         init_scale: the first scale.
         growth_factor: more than 1.
         backoff_factor: less than 1.
@@ -59,7 +59,7 @@ class GradScaler:
         self, device: Any = "cpu", init_scale: float = 2.0**16, growth_factor: float = 2.0,
         backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
     ) -> None:  # fmt: skip
-        on_cpu("GradScaler", device)
+        place("GradScaler", device)
         self._enabled = yes_or_no("GradScaler", "enabled", enabled)
         self._rule = LossScaler(init_scale, growth_factor=growth_factor, backoff_factor=backoff_factor,
                                 growth_interval=growth_interval)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Lists: which function computes in which dtype, by PyTorch's table and by Apex's?
+"""Lists: which function computes in which dtype, by PyTorch's two tables and by Apex's?
 
 lower     products: sums of many products, whose rounding averages out, and which are most of the work and of the memory
 float32   losses, norms, exponentials, decompositions: a small relative error, or a narrow range, spoils their answer
@@ -8,6 +8,9 @@ banned    safe in float32 only, where a half would be asked for: better written 
 Names are those of PyTorch, also of functions that are not here yet. A `pool` and a `pad` are called by their argument:
 `maximum_pool3d` is `max_pool3d`, `pad_reflect` is `reflection_pad2d`. What computes elementwise on several arrays
 (`add`, `atan2`, `<`) is in the list `widest`, and needs no cast: the promotion of dtypes does just that.
+
+On a GPU a half has no more than float16's range in PyTorch's table, so that what may overflow (`exp`, `sum`, `pow`) is
+in the list `float32` there. Its table for CPUs has bfloat16 in mind.
 """
 
 from __future__ import annotations
@@ -49,6 +52,25 @@ PYTORCH = Lists(
     ),
     widest=_names("cat stack index_copy"),
 )
+BANNED = {
+    "binary_cross_entropy": "binary_cross_entropy_with_logits, on scores, without the sigmoid before it: the "
+    "logarithm of a half that was rounded to 0 is infinite"
+}
+CUDA = Lists(
+    lower=_names(
+        _CONVOLUTIONS,
+        "addbmm addmm addmv addr baddbmm bmm einsum linalg_vecdot linear matmul mm mv prelu",
+        "scaled_dot_product_attention",
+    ),
+    float32=_names(
+        _LOSSES,
+        "acos asin cdist cosh cosine_similarity cumprod cumsum dist erfinv exp expm1 group_norm huber_loss",
+        "interpolate layer_norm log log10 log1p log2 log_softmax logsumexp norm normalize pdist pow prod reciprocal",
+        "renorm rms_norm rsqrt sinh softmax softmin softplus sum tan",
+    ),
+    widest=_names("addcdiv addcmul atan2 bilinear cat cross dot grid_sample stack tensordot vdot"),
+    banned=BANNED,
+)
 APEX = Lists(
     lower=_names(_CONVOLUTIONS, "addbmm addmm addmv addr baddbmm bmm linear matmul mm mv prelu"),
     float32=_names(
@@ -58,10 +80,9 @@ APEX = Lists(
         "normalize pow prod reciprocal renorm rsqrt sinh softmax softmin softplus std sum tan var",
     ),
     widest=_names("add addcdiv addcmul atan2 bilinear cat cross div dot eq equal ge gt le lt mul ne stack"),
-    banned={
-        "binary_cross_entropy": "binary_cross_entropy_with_logits, on scores, without the sigmoid before it: the "
-        "logarithm of a half that was rounded to 0 is infinite"
-    },
+    banned=BANNED,
 )
 LISTS = {"pytorch": PYTORCH, "apex": APEX}
-LOWER = (bfloat16, float16)  # dtypes of a region; the first one by default
+ON = {"cuda": {"pytorch": CUDA}}  # what is another list on a device
+LOWER = (bfloat16, float16)  # dtypes of a region
+BY_DEFAULT = {"cuda": float16}  # elsewhere the first one

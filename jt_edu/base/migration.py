@@ -116,7 +116,7 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     **dict.fromkeys([("jt.cuda", "stream"), ("jt.cuda", "Stream")], "leaving it out: a launch waits for those before"),
     **{("jt.cuda", name): "jt.cuda.memory_stats()" for name in ("memory_allocated", "max_memory_allocated")},
     ("jt.cuda", "Event"): "jt.cuda.synchronize(), and time.perf_counter() before and after",
-    ("jt.cuda", "amp"): 'jt.amp: with jt.amp.autocast(dtype="float16"):, and jt.amp.GradScaler()',
+    ("jt.cuda", "amp"): 'jt.amp: with jt.amp.autocast("cuda"):, and jt.amp.GradScaler("cuda")',
     ("jt.backends", "cudnn"): "jt.backends.conv, which has benchmark, deterministic and allow_tf32 of PyTorch's cudnn",
     ("jt.backends", "mkldnn"): "jt.backends.conv: algorithms are chosen automatically",
     ("jt.backends", "mkl"): _TUNED,

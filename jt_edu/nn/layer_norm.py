@@ -123,6 +123,7 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
+@castable
 @same_words
 def rms_norm(x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Var:
     """x / sqrt(mean(x * x) + eps) * weight over the last axes, whose lengths are `normalized_shape`.

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jt_edu import backends
 from jt_edu.base.dtypes import DTYPES, DType, complex64, float32, int64
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import short
@@ -31,7 +32,8 @@ from jt_edu.ops.dtype_functions import isdtype
 from jt_edu.ops.row_view import one_axis
 from jt_edu.ops.sets import unique
 from jt_edu.ops.var_methods import to
-from jt_edu.variable.torch_keywords import on_cpu, place
+from jt_edu.runtime.devices import CPU, default_device, is_there
+from jt_edu.variable.torch_keywords import place
 from jt_edu.variable.var import Var, array, as_var, method
 
 __all__ = ["asarray", "cumulative_prod", "cumulative_sum", "from_dlpack", "unique_all", "unique_counts",
@@ -47,7 +49,7 @@ def asarray(obj: Any, dtype: Any = None, *, device: Any = None, copy: bool | Non
     Args:
         obj: a number, lists of numbers, an array, or a Var.
         dtype: of the Var; without it, that of `obj`.
-        device: "cpu", where everything is.
+        device: where it lies, "cpu" or another that there is.
         copy: True copies always; False never, and raises where a copy is needed.
 
     Raises:
@@ -67,7 +69,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
 
     Args:
         x: the array, in main memory.
-        device: "cpu", where everything is.
+        device: where it lies, "cpu" or another that there is.
         copy: True copies; False shares or raises; None shares where the array lies as kernels read it.
 
     Raises:
@@ -221,28 +223,28 @@ def unique_values(x: Any) -> Var:
 
 
 class NamespaceInfo:
-    """What `jt` can do, in the standard's words. There is one device, so dtypes do not depend on it."""
+    """What `jt` can do, in the standard's words. Dtypes do not depend on a device."""
 
     def capabilities(self) -> dict[str, Any]:
         """x[mask], and shapes that depend on numbers, work; a Var has at most so many axes."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": len(COUNTERS)}
 
     def default_device(self) -> str:
-        """Main memory."""
-        return "cpu"
+        """Where `jt.flags` has all computed: main memory, unless they name a backend with arrays of its own."""
+        return default_device()
 
     def devices(self) -> list[str]:
-        """Main memory."""
-        return ["cpu"]
+        """Main memory, and what else there is."""
+        return [CPU, *(name for name in backends.names() if name != CPU and is_there(name))]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
         """The dtypes of Python's numbers, and of positions."""
-        on_cpu("default_dtypes", device)
+        place("default_dtypes", device)
         return {"real floating": float32, "complex floating": complex64, "integral": int64, "indexing": int64}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, DType]:
         """The dtypes of the standard by their names, or those of a kind (see `isdtype`)."""
-        on_cpu("dtypes", device)
+        place("dtypes", device)
         named = {name: dtype for name, dtype in DTYPES.items() if name not in NOT_IN_THE_STANDARD}
         return named if kind is None else {name: dtype for name, dtype in named.items() if isdtype(dtype, kind)}
 

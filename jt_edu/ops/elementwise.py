@@ -42,7 +42,7 @@ _function = partial(function, __name__)
 exp = _function(f.EXP, "e to the power of x.", "exp(array(0.0)).item()", "1.0", casts=True)
 expm1 = _function(f.EXPM1, "exp(x) - 1, accurate near 0.", "expm1(array(0.0)).item()", "0.0", casts=True)
 log = _function(f.LOG, "Natural logarithm; log(0) is -inf, and nan below.", "log(array(1.0)).item()", "0.0", casts=True)
-log1p = _function(f.LOG1P, "log(1 + x), accurate near 0.", "log1p(array(0.0)).item()", "0.0")
+log1p = _function(f.LOG1P, "log(1 + x), accurate near 0.", "log1p(array(0.0)).item()", "0.0", casts=True)
 exp2 = _function(f.EXP2, "2 to the power of x.", "exp2(array(3.0)).item()", "8.0")
 log10 = _function(f.LOG10, "Logarithm to base 10.", "log10(array(100.0)).item()", "2.0", casts=True)
 logaddexp = _function(

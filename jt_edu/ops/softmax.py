@@ -32,6 +32,7 @@ ABOVE = Elementwise(  # x - y, and the third input, 0, where both are the same i
 
 
 @method
+@castable
 @template
 @same_words
 def logsumexp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:

@@ -25,7 +25,7 @@ from jt_edu.ops.nonzero import nonzero
 from jt_edu.ops.strides import check_format, in_memory_format
 from jt_edu.ops.view import apart, reshape
 from jt_edu.runtime.devices import CPU, CUDA, device_of, is_there, moved, to_cuda
-from jt_edu.variable.torch_keywords import beside, is_device, makes, on_cpu, place, spread
+from jt_edu.variable.torch_keywords import beside, is_device, makes, place, spread
 from jt_edu.variable.var import Var, array, as_var, method
 
 __all__ = ["as_tensor", "astype", "numel", "tensor"]
@@ -179,14 +179,14 @@ def astype(x: Any, dtype: Any, copy: bool = True, *, device: Any = None) -> Var:
     Args:
         dtype: of the answer.
         copy: a Var of its own also where x has that dtype; without it the answer is x then.
-        device: "cpu", where everything is.
+        device: where the answer lies, "cpu" or another that there is; by default where x does.
 
     Example:
         >>> array(1.7).astype("int32").item()
         1
     """
-    on_cpu("astype", device)
     own = as_var(x).cast(dtype)
+    own = own if device is None else to(own, place("astype", device))
     return own.clone() if yes_or_no("astype", "copy", copy) and own is x else own
 
 

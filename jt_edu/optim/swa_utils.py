@@ -29,8 +29,8 @@ from jt_edu.ops.create import sync, zeros
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.base import Schedule, check_optimizer, per_group
 from jt_edu.optim.param_groups import setting
-from jt_edu.variable.torch_keywords import on_cpu
-from jt_edu.variable.var import Var
+from jt_edu.variable.torch_keywords import place
+from jt_edu.variable.var import Var, as_var
 
 __all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn",
            "get_swa_multi_avg_fn", "update_bn"]  # fmt: skip
@@ -46,7 +46,7 @@ class AveragedModel(Module):
 
     Args:
         model: the network; the copy is `averaged.module`.
-        device: "cpu", where everything is.
+        device: where the copy lies, "cpu" or another device that there is; by default where the network does.
         avg_fn: what one mean becomes, `avg_fn(mean, now, how many before)`; the mean of all by default.
         multi_avg_fn: the same for all at once: `multi_avg_fn(means, now, how many before)` updates each of the means.
         use_buffers: average running statistics, too; otherwise they, and always whole numbers, are the network's.
@@ -73,8 +73,9 @@ class AveragedModel(Module):
             raise ArgumentError("an AveragedModel is a copy of a module", type(model).__name__)
         if avg_fn is not None and multi_avg_fn is not None:
             raise ArgumentError("a mean is computed in one way", "avg_fn and multi_avg_fn", "one of them")
-        on_cpu("AveragedModel", device)
         self.module = copy.deepcopy(model)
+        if device is not None:
+            self.module.to(place("AveragedModel", device))
         self.register_buffer("n_averaged", zeros((), dtype="int64"))
         self._average = multi_avg_fn or partial(_each, avg_fn or get_swa_avg_fn())
         self.use_buffers = yes_or_no("AveragedModel", "use_buffers", use_buffers)
@@ -176,7 +177,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     Args:
         loader: batches; of a tuple or list the first part is the input.
         model: the network, whose mode is afterwards what it was.
-        device: "cpu", where everything is.
+        device: to which batches are moved, "cpu" or another that there is; by default they stay.
 
     Example:
         >>> net = jt.nn.Sequential(jt.nn.BatchNorm(1))
@@ -184,7 +185,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         >>> net[0].running_mean.tolist()
         [4.0]
     """
-    on_cpu("update_bn", device)
+    wanted = device and place("update_bn", device)
     norms = [m for m in own(model).modules() if isinstance(m, BatchNorm) and m.running_mean is not None]
     if not norms:
         return
@@ -198,7 +199,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         with in_mode(model, train=True), no_grad():
             for batch in loader:
                 given = batch[0] if isinstance(batch, (tuple, list)) else batch
-                model(given)
+                model(given if wanted is None else as_var(given).to(wanted))
                 sync([v for m in norms for v in own(m).buffers()])
     finally:
         for m, momentum in momenta:

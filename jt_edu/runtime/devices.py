@@ -112,6 +112,12 @@ def chosen(context: Context) -> Device | None:
     return device_named(context.flags.backend) if ABROAD else None
 
 
+def default_device() -> str:
+    """The name of the device on which all is computed, unless it lies elsewhere."""
+    device = chosen(current())
+    return CPU if device is None else device.device
+
+
 def _seen(device: Any) -> Any:
     if device.device not in ABROAD:
         check_interface(device)

@@ -26,6 +26,7 @@ from jt_edu.base.dtypes import DType, float32, promote
 from jt_edu.base.errors import DtypeError
 from jt_edu.ir.meta_ops import SOURCE
 from jt_edu.ir.node import Line, Node, callers_line, describe_line
+from jt_edu.runtime.devices import CPU, chosen, device_of
 from jt_edu.variable.autograd import LEAF
 from jt_edu.variable.pytree import replaced, vars_in
 from jt_edu.variable.var import Var, as_var
@@ -89,6 +90,7 @@ class Region:
         lists: which function computes in which dtype.
         outer: a region around this one, whose casts serve here too.
         keeps: False casts a parameter anew each time that it is used.
+        device: where it holds; what is computed elsewhere is let alone.
 
     Example:
         >>> region = Region(jt.bfloat16, Lists(lower=frozenset({"twice"})))
@@ -96,9 +98,11 @@ class Region:
         jt.bfloat16
     """
 
-    def __init__(self, dtype: DType, lists: Lists, outer: Region | None = None, keeps: bool = True) -> None:
-        self.dtype, self.lists, self.keeps = dtype, lists, keeps
-        self.key = dtype, lists  # graphs that are built alike share it
+    def __init__(
+        self, dtype: DType, lists: Lists, outer: Region | None = None, keeps: bool = True, device: str = CPU
+    ) -> None:
+        self.dtype, self.lists, self.keeps, self.device = dtype, lists, keeps, device
+        self.key = dtype, lists, device  # graphs that are built alike share it
         self.decided = 0  # how often
         self.kept: dict[Any, Node] = outer.kept if outer is not None and keeps else {}
 
@@ -122,7 +126,9 @@ class Region:
         """What a function is given, as a list with this name would have it."""
         given = tuple([as_var(a) if isinstance(a, np.ndarray) else a for a in args]), named
         found = vars_in(given)
-        floats = [v.dtype for v in found if may_be_cast(v)]
+        all_on = chosen(current())
+        ours = [may_be_cast(v) and (all_on.device if all_on else device_of(v.node)) == self.device for v in found]
+        floats = [v.dtype for v, our in zip(found, ours, strict=True) if our]
         if rule == "banned":
             if any(dtype.is_half for dtype in floats):
                 raise DtypeError(f"{name} is not safe in halves", f"dtypes {floats}", self.lists.banned[name])
@@ -133,7 +139,7 @@ class Region:
         decision = Cast(name, rule, tuple(map(str, floats)), str(to), callers_line(3))
         for t in current().traces:
             t.casts.append(decision)
-        new = [self._cast(v, to) if may_be_cast(v) else v for v in found]
+        new = [self._cast(v, to) if our else v for v, our in zip(found, ours, strict=True)]
         for v, cast in zip(found, new, strict=True):
             if cast.node is not v.node:
                 DECIDED.setdefault(cast.node, decision)

@@ -201,7 +201,12 @@ def place(function: str, device: Any) -> str:
     """
     name, colon, number = (CPU if device is None else str(device)).partition(":")
     if not is_there(name):
-        on_cpu(function, device)
+        found, way = f"device={short(device)}", "device='cpu'"
+        if name == CUDA:
+            found += ", and no GPU"
+        elif name in backends.names():
+            way = f"jt.flags.backend = {name!r}, which computes there"
+        raise ArgumentError(f"{function} works in main memory", found, way)
     if colon and not re.fullmatch("[0-9]{1,4}", number):
         raise ArgumentError("a device is a name, or a name and a number", short(device), f"'{name}:0'")
     if number and name != CPU:
@@ -218,20 +223,3 @@ def is_device(word: Any) -> bool:
     """
     name = word.partition(":")[0] if isinstance(word, str) else ""
     return name in DEVICES or (bool(name) and name not in DTYPES and name not in ALIASES and name in backends.names())
-
-
-def on_cpu(function: str, device: Any) -> None:
-    """What works in main memory alone: the device "cpu", or none named.
-
-    Example:
-        >>> on_cpu("Linear", "cpu")
-    """
-    name = CPU if device is None else str(device).partition(":")[0]
-    if name == CPU:
-        return
-    found, way = f"device={short(device)}", "device='cpu'"
-    if name == CUDA and not is_there(CUDA):
-        found += ", and no GPU"
-    elif name in backends.names() and device_named(name) is None:
-        way = f"jt.flags.backend = {name!r}, which computes there"
-    raise ArgumentError(f"{function} works in main memory", found, way)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.amp.lists import APEX, PYTORCH
+from jt_edu.amp.lists import APEX, CUDA, PYTORCH
 from jt_edu.nn import functional
 from jt_edu.variable.autocast import CASTABLE
 from tests.arguments.inputs import above, some
@@ -129,7 +129,7 @@ def _asked_as(name):
     ]
 
 
-@pytest.mark.parametrize("lists", [PYTORCH, APEX], ids=["pytorch", "apex"])
+@pytest.mark.parametrize("lists", [PYTORCH, CUDA, APEX], ids=["pytorch", "cuda", "apex"])
 def test_every_name_of_a_list_that_is_here_is_castable(lists):
     here = [n for n in lists.lower | lists.float32 | lists.banned.keys() if _named(n) is not None or _asked_as(n)]
     assert len(here) > 45
@@ -138,13 +138,15 @@ def test_every_name_of_a_list_that_is_here_is_castable(lists):
 
 def test_every_castable_function_is_in_a_list():
     assert {jt.linalg.inv.casts, jt.fft.fft.casts} < CASTABLE.keys()  # asked for, so that their rooms are loaded
-    listed = {n for lists in (PYTORCH, APEX) for n in [*lists.lower, *lists.float32, *lists.widest, *lists.banned]}
+    listed = {
+        n for lists in (PYTORCH, CUDA, APEX) for n in [*lists.lower, *lists.float32, *lists.widest, *lists.banned]
+    }
     patterns = [re.sub("{.*?}", ".*", name) for name in CASTABLE if name not in ("thrice", "twice")]
     assert [p for p in patterns if not any(re.fullmatch(p, n) for n in listed)] == []
 
 
 def test_no_function_is_in_two_lists():
-    for lists in (PYTORCH, APEX):
+    for lists in (PYTORCH, CUDA, APEX):
         names = [*lists.lower, *lists.float32, *lists.widest, *lists.banned]
         assert len(names) == len(set(names))
 
@@ -181,3 +183,22 @@ def test_a_trace_says_which_function_computed_in_which_dtype_and_that_is_what_it
     with jt.trace() as outside:
         net(jt.ones(1, 2, 5, 5))
     assert outside.casts == []
+
+
+MADE_OF_OTHERS = {  # which a region reaches inside of them; and what there is no float for
+    "chain_matmul", "linalg_multi_dot", "linalg_matrix_norm", "linalg_vector_norm", "frobenius_norm", "nuclear_norm",
+    "convolution", "nll_loss2d", "native_layer_norm", "grid_sampler", "index_put", "scatter_add",
+}  # fmt: skip
+CELLS = r".*_cell|.*(cudnn|flash|upsample)_.*|_convolution"
+
+
+def test_pytorch_has_the_names_of_its_table_for_gpus_and_no_others(torch):
+    """It tells which functions it casts on a GPU also where there is none; `interpolate` is its `upsample`."""
+    registered = torch._C._dispatch_get_registrations_for_dispatch_key("AutocastCUDA")
+    theirs = {name.removeprefix("aten::").partition(".")[0] for name in registered}
+    theirs = {name for name in theirs - MADE_OF_OTHERS if not re.fullmatch(CELLS, name)}
+    ours = {*CUDA.lower, *CUDA.float32, *CUDA.widest, *CUDA.banned}
+
+    beside = {"cat", "stack", "ctc_loss", "cross_entropy_loss", "interpolate", "normalize", "softmin", "grid_sample"}
+    assert theirs - ours == set()
+    assert ours - theirs == beside

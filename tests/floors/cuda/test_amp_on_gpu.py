@@ -1,0 +1,102 @@
+"""Mixed precision on a GPU: PyTorch's table for it, where a region holds, and a step of training."""
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import amp
+from jt_edu.optim.swa_utils import AveragedModel, update_bn
+
+HALF, SINGLE = "float16", "float32"
+
+
+def numbers(*shape):
+    return np.random.default_rng(shape).standard_normal(shape).astype(SINGLE)
+
+
+def test_by_default_products_are_float16_and_what_overflows_is_float32(gpu):
+    x = jt.array(numbers(2, 2)).cuda()
+    with amp.autocast("cuda"):
+        y = x @ x
+        found = [y, y + 1, jt.exp(y), y.sum(), jt.nn.softmax(y, 1), jt.log1p(y), jt.logsumexp(y, 1)]
+        found.append(jt.nn.functional.rms_norm(y, (2,)))
+        with pytest.raises(jt.DtypeError, match="binary_cross_entropy_with_logits"):
+            jt.nn.functional.binary_cross_entropy(y, y)
+
+    assert [str(v.dtype) for v in found] == [HALF] * 2 + [SINGLE] * 6
+
+
+@pytest.mark.parametrize(("device", "expected"), [("cuda", [HALF, SINGLE]), ("cpu", [SINGLE, "bfloat16"])])
+def test_a_region_holds_on_its_device(gpu, device, expected):
+    x = jt.array(numbers(2, 2))
+    with amp.autocast(device):
+        there = x.cuda() @ x.cuda()
+        assert [str(v.dtype) for v in (there, x @ x)] == expected
+        assert [jt.is_autocast_enabled(name) for name in ("cuda", "cpu")] == [device == "cuda", device == "cpu"]
+        assert [str(jt.get_autocast_dtype(name)) for name in ("cuda", "cpu")] == [HALF, "bfloat16"]
+
+
+def test_without_a_name_it_holds_where_the_flag_has_all_computed(gpu):
+    x = jt.array(numbers(2, 2))  # lies in main memory still
+    with jt.flag_scope(use_cuda=1), amp.autocast():
+        assert str((x @ x).dtype) == HALF
+        assert jt.is_autocast_enabled() and jt.is_autocast_enabled("cuda") and not jt.is_autocast_enabled("cpu")
+    with amp.autocast():
+        assert str((x @ x).dtype) == "bfloat16"
+
+
+def test_a_function_with_a_gradient_of_its_own_is_in_a_region_of_its_device_only(gpu):
+    class Product(jt.Function):
+        @amp.custom_fwd(device_type="cuda", cast_inputs=SINGLE)
+        def execute(self, x):
+            return x @ x
+
+        @amp.custom_bwd(device_type="cuda")
+        def grad(self, dout):
+            return dout
+
+    x = jt.array(numbers(2, 2)).half()
+    with amp.autocast("cuda"), jt.no_grad():
+        assert str(Product.apply(x.cuda()).dtype) == SINGLE
+    with amp.autocast("cpu", HALF), jt.no_grad():
+        assert str(Product.apply(x).dtype) == HALF
+
+
+def test_a_step_of_training_with_scaled_gradients_gives_a_cpus_weights(gpu):
+    def trained(device):
+        net = jt.nn.Linear(3, 2)
+        net.weight.assign(numbers(2, 3)), net.bias.assign(numbers(2))
+        net.to(device)
+        optimizer, scaler = jt.optim.SGD(net.parameters(), lr=0.25), amp.GradScaler(device, init_scale=8.0)
+        x = jt.array(numbers(4, 3)).to(device)
+        with amp.autocast(device, HALF):
+            loss = jt.nn.mse_loss(net(x), jt.zeros(4, 2).to(device))
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        return net.weight.numpy(), scaler.get_scale()
+
+    (found, scale), (expected, same) = trained("cuda"), trained("cpu")
+    assert gpu.launches and scale == same
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_an_averaged_network_and_its_batches_are_moved(gpu):
+    net = jt.nn.Sequential(jt.nn.BatchNorm(1))
+    averaged = AveragedModel(net, device="cuda")
+    averaged.module.train()
+    update_bn([jt.array([[1.0], [3.0]])], averaged, device="cuda")
+
+    norm = averaged.module[0]
+    assert (norm.weight.device, norm.running_mean.device, net[0].weight.device) == ("cuda", "cuda", "cpu")
+    assert norm.running_mean.tolist() == [2.0]
+
+
+def test_the_array_api_names_the_gpu_and_moves_there(gpu):
+    info = jt.__array_namespace_info__()
+    x = jt.array(numbers(2, 2))
+
+    assert {"cpu", "cuda"} <= {*info.devices()} and info.default_device() == "cpu"
+    assert x.astype("float64", device="cuda").device == "cuda"
+    with jt.flag_scope(use_cuda=1):
+        assert info.default_device() == "cuda"

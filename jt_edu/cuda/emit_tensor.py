@@ -25,7 +25,7 @@ from dataclasses import replace
 from jt_edu.backends.convolve.options import options
 from jt_edu.base import dtypes
 from jt_edu.base.dtypes import DType
-from jt_edu.codegen.loop_ir import Value
+from jt_edu.codegen.loop_ir import Nest, Value
 from jt_edu.cuda.contraction import FULL, Contraction
 from jt_edu.cuda.emit_tiles import Side, TilePrinter
 from jt_edu.cuda.tensor_core import COLUMNS, PARTS, ROWS, WORDS
@@ -68,6 +68,17 @@ def half_of(value: Value) -> DType | None:
     return inner if inner.is_half and value.node.op is cast_to(dtypes.float32, inner) else None
 
 
+def matrices_of(c: Contraction, nest: Nest) -> int:
+    """How many matrices a warp has below each other, and side by side: 1, 2 or 4."""
+    down, across, batch = (math.prod(nest.extents[a] for a in axes) for axes in (c.rows, c.columns, c.batch))
+
+    def fills(each: int) -> bool:
+        tile = UNIT * each
+        return min(down, across) >= tile and -(-down // tile) * -(-across // tile) * batch * c.tile.parts >= FULL
+
+    return c.asked or next((each for each in (4, 2) if fills(each)), 1)
+
+
 class TensorPrinter(TilePrinter):
     """Prints products for tensor cores; see `emit_tiles.py` for those without."""
 
@@ -77,7 +88,8 @@ class TensorPrinter(TilePrinter):
         """The body of a kernel for a product; how many blocks of how many threads do it."""
         if not c.rows_last:  # 8 lanes store what lies side by side, if that is rows
             c = replace(c, rows=c.columns, columns=c.rows, left=c.right, right=c.left, rows_last=True)
-        self.numbers, each, pair, head = numbers, self._each(c), 1 if numbers == "tf32" else 2, self._whole_numbers(c)
+        self.numbers, each, pair = numbers, matrices_of(c, self.nest), 1 if numbers == "tf32" else 2
+        head = self._whole_numbers(c)
         sides = self._sides(c, UNIT * each, UNIT * each, WORDS, pair)
         for side in sides:
             shape = f"{side.long}, {WORDS + 4}" if side.along else f"{WORDS}, {side.long + 8}"
@@ -95,16 +107,6 @@ class TensorPrinter(TilePrinter):
         self._counted(head)
         self.numbers = ""
         return start
-
-    def _each(self, c: Contraction) -> int:
-        """How many matrices a warp has below each other, and side by side."""
-        down, across, batch = (math.prod(self.nest.extents[a] for a in axes) for axes in (c.rows, c.columns, c.batch))
-
-        def fills(each: int) -> bool:
-            tile = UNIT * each
-            return min(down, across) >= tile and -(-down // tile) * -(-across // tile) * batch * c.tile.parts >= FULL
-
-        return c.asked or next((each for each in (4, 2) if fills(each)), 1)
 
     def _wanted(self, c: Contraction, side: Side) -> tuple[Value, str, Callable[[str], str]]:
         if self.numbers not in SHORT:

@@ -29,13 +29,13 @@ from jt_edu.cuda.findings import Finding
 from jt_edu.cuda.gpu_function import GpuFunction
 from jt_edu.cuda.kernel_names import has_room
 from jt_edu.cuda.memory import NUMBERS, Array, Memory, current
-from jt_edu.cuda.occupancy import SHARED, whole
+from jt_edu.cuda.occupancy import MOST_THREADS, OF_SHARED, whole
 from jt_edu.cuda.run import SECONDS, STEPS, Ended, Run
 from jt_edu.cuda.scheduler import run_block
 from jt_edu.cuda.thread import WARPSIZE, Block, Dim3, Thread, Warp
 from jt_edu.cuda.translator import Program, translate
 
-THREADS, DEEP = 1024, 64  # of a block, and along z: as many as a card has room for
+DEEP = 64  # threads of a block along z, as many as a card has room for
 ALONG_X, ALONG_Y = 2**31 - 1, 65_535  # blocks along x, and along y or z, that every GPU has
 SIZES = 1000  # of launches that a kernel remembers
 
@@ -181,7 +181,7 @@ class Kernel(GpuFunction):
         grid, block, stream, shared = (*where, 0, 0)[:4]
         if stream is not None and (not isinstance(stream, int) or stream):
             raise ArgumentError("a launch here has the stream 0", f"{stream!r:.40}", "0: it waits for those before")
-        sizes = _size("blocks", grid), _block(block), whole(SHARED, shared, 0)
+        sizes = _size("blocks", grid), _block(block), whole(OF_SHARED, shared, 0)
 
         def launch(*arguments: Any, **named: Any) -> None:
             """Run it; KernelError, if something is wrong with it."""
@@ -273,7 +273,7 @@ def simulate(kernel: Kernel, grid: Any, block: Any, *arguments: Any, shared: int
     """
     if not isinstance(kernel, Kernel) or kernel.device:
         raise ArgumentError("simulate takes a kernel", repr(kernel), "a function under @cuda.jit")
-    shared = whole(SHARED, shared, 0)
+    shared = whole(OF_SHARED, shared, 0)
     has_room(0, shared, " in a launch")  # a GPU says what it has itself
     run = Run(kernel.program, _size("blocks", grid), _block(block), shared, steps)
     with on_host(arguments) as given:
@@ -293,8 +293,8 @@ def _size(what: str, size: Any) -> Dim3:
 
 def _block(size: Any) -> Dim3:
     found = _size("threads", size)
-    if found.size > THREADS:
-        raise ArgumentError(f"a block has at most {THREADS} threads", f"{size}", "more blocks of fewer threads")
+    if found.size > MOST_THREADS:
+        raise ArgumentError(f"a block has at most {MOST_THREADS} threads", f"{size}", "more blocks of fewer threads")
     if found.z > DEEP:
         raise ArgumentError(f"a block has at most {DEEP} threads along z", f"{size}", "more of them along x")
     return found

@@ -14,9 +14,9 @@ from jt_edu.base.errors import ArgumentError
 from jt_edu.cuda.compiler import Compiled, check_capability
 from jt_edu.cuda.device import FIRST, get_device_capability, is_available
 
-WARP, THREADS, REGISTERS = 32, 1024, 255  # threads of a warp; at most: threads of a block, registers of a thread
+WARP, MOST_THREADS, REGISTERS = 32, 1024, 255  # threads of a warp; at most: threads of a block, registers of a thread
 PARTS, PART = 4, 16384  # of a multiprocessor, each with warps of its own, and registers of each for them
-SHARED = "bytes of shared memory"
+OF_SHARED = "bytes of shared memory"
 UNIT = 256  # registers are given to a warp in such pieces
 
 
@@ -82,8 +82,8 @@ def occupancy(kernel: Compiled | int, threads: int, shared: int = 0, cc: tuple[i
     """
     registers, own = (kernel.report.registers, kernel.report.shared) if isinstance(kernel, Compiled) else (kernel, 0)
     room = _room(kernel, cc)
-    registers, shared = whole("registers of a thread", registers, 1, REGISTERS), whole(SHARED, shared, 0)
-    warps = _up(whole("threads of a block", threads, 1, THREADS), WARP)
+    registers, shared = whole("registers of a thread", registers, 1, REGISTERS), whole(OF_SHARED, shared, 0)
+    warps = _up(whole("threads of a block", threads, 1, MOST_THREADS), WARP)
     limits = {"warps": room.warps // warps, "blocks": room.blocks}
     limits["registers"] = PARTS * (PART // (UNIT * _up(registers * WARP, UNIT))) // warps
     if own + shared:

@@ -48,7 +48,7 @@ from jt_edu.ir.index_expr import Index, counter, counters_of
 from jt_edu.ir.meta_ops import REDUCERS
 from jt_edu.ir.node import Node
 
-SHARED = 32  # iterations of an inner loop, from which on a block of threads shares it
+SHARES_FROM = 32  # iterations of an inner loop, from which on a block of threads shares it
 MANY = 4096  # elements, from which on a thread for each keeps a GPU busy
 LONG = 1 << 15  # numbers of one sum, from which on several blocks share it
 TILES = 32  # bytes of an element of all tiles together, 33 by 32 of which a block has room for
@@ -214,7 +214,7 @@ def _chain(block: Block, common: set[int] | None) -> tuple[tuple[int, ...], Bloc
 def _shared_by_threads(row: Block, axes: Sequence[int], nest: Nest) -> set[int]:
     """For each inner loop of a row the axis that threads may share; empty, if they had better not, or must not."""
     loops = [i for i in row.items if isinstance(i, Loop)]
-    if not loops or (axes and max(_length(loop, nest) for loop in loops) < SHARED):
+    if not loops or (axes and max(_length(loop, nest) for loop in loops) < SHARES_FROM):
         return set()
     mine = _starts(row.items)
     return next((way for way in _ways(loops, mine, nest) if all(_shares_one(loop, way) for loop in loops)), set())
@@ -272,7 +272,7 @@ def _until(block: Block, row: Block, end: int) -> Block:
 def _turned(row: Block, axes: Sequence[int], nest: Nest) -> tuple[int, ...]:
     """The axis along which all is written, and another one, along which something is read; empty, if there is none."""
     along = {i.access.where[-1] if i.access.where else None for i in row.items if isinstance(i, Store)}
-    wide = [axis for axis in axes if nest.extents[axis] >= SHARED]
+    wide = [axis for axis in axes if nest.extents[axis] >= SHARES_FROM]
     inner = next((axis for axis in wide if along == {counter(axis)}), None)
     if inner is None or any(isinstance(i, (Loop, Update)) for i in row.items):
         return ()

@@ -20,7 +20,7 @@ import numpy as np
 from jt_edu.codegen.emit_python import Text
 from jt_edu.codegen.loop_ir import Nest
 from jt_edu.cuda.contraction import SIDE, Contraction, lies_along, shared_by, tiles_in_registers
-from jt_edu.cuda.emit_tensor import UNIT, TensorPrinter, half_of, numbers_of
+from jt_edu.cuda.emit_tensor import UNIT, half_of, matrices_of, numbers_of
 from jt_edu.cuda.gather import Twins
 from jt_edu.cuda.library_products import convolutions_of, gemm_of, sizes_of
 from jt_edu.cuda.schedule import Launch, in_tiles, launches, only_sum
@@ -58,7 +58,7 @@ def ways_of(nest: Nest, twins: Twins, able: Container[str], libraries: Container
 def _tiles(product: Contraction, nest: Nest, numbers: str) -> dict[str, Contraction]:
     """A product in tiles of all sizes that it fills to a half, the usual size first."""
     if numbers:
-        first = TensorPrinter(nest)._each(product)
+        first = matrices_of(product, nest)
         sizes = sorted((1, 2, 4), key=lambda each: each != first)
         return {f"{numbers} tiles of {UNIT * each}": replace(product, asked=each) for each in sizes}
     groups = product.rows, product.columns, product.batch, product.summed

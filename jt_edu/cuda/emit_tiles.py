@@ -69,7 +69,8 @@ class Side(NamedTuple):
             both = self.deep == SIDE < self.long  # lines of a warp: in one quad, if that has numbers of several
             line = "thread // 32 + thread // 16 % 2 * 8" if both else f"thread // {self.deep}"
             return f"thread % {self.deep}", f"{line} + {THREADS // self.deep} * turn"
-        return f"thread // {self.long} * {self.turns} + turn", f"thread % {self.long}"
+        times = f" * {self.turns}" if self.turns > 1 else ""
+        return f"thread // {self.long}{times} + turn", f"thread % {self.long}"
 
     def cell(self, buffer: str, k: str, wide: str) -> str:
         """A number of a tile: in a quad are those that a thread multiplies, of which neighbors have neighbors."""

@@ -33,6 +33,10 @@ from tests.bench.machine import allowed
 from tests.gpu import cubins, host, prepare, report
 
 SECONDS = 220.0
+GOES_WITH = {  # an option -> with which of the ways; "": with none of them
+    "steps": ("compile",), "every": ("compile",), "capability": ("prepare",),
+    "quick": ("prepare", "host", ""), "out": ("",), "seconds": ("",),
+}  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -68,7 +72,13 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="tiny sizes, a part of the rows")
     parser.add_argument("--out", type=Path, default=Path(), metavar="FOLDER", help="where gpu.json and gpu.md go")
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="N", help="for all of it")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    way = next((w for w in ("compile", "prepare", "host") if getattr(options, w)), "")
+    for name, ways in GOES_WITH.items():
+        if getattr(options, name) != parser.get_default(name) and way not in ways:
+            alone = f"without --{way}" if way and "" in ways else f"with --{ways[0]}"
+            parser.error(f"--{name} goes {alone}")
+    return options
 
 
 def _capability(text: str) -> tuple[int, int]:

@@ -70,9 +70,12 @@ def all_examined(sources: Iterable[Source], processes: int = 0) -> Iterator[Foun
     """What becomes of the kernels of many texts, several at a time; a line tells how far it is."""
     waiting = [*sources]
     with ProcessPoolExecutor(processes or allowed(), multiprocessing.get_context("spawn")) as pool:
-        futures = [pool.submit(examined, source) for source in waiting]
-        for future in jt.progress(futures):
-            yield from future.result()
+        try:
+            futures = [pool.submit(examined, source) for source in waiting]
+            for future in jt.progress(futures):
+                yield from future.result()
+        finally:  # whoever interrupts it waits for no other text
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def texts_of(rows_too: bool, every: bool) -> dict[str, dict[str, Source]]:

@@ -37,6 +37,16 @@ def test_without_a_gpu_it_says_so_in_a_sentence_and_what_it_can_do(capsys, card)
     assert "--compile" in said
 
 
+@pytest.mark.parametrize(("options", "words"), [
+    ("--compile --out there", "--out goes without --compile"), ("--host --seconds 9", "--seconds goes without --host"),
+    ("--steps", "--steps goes with --compile"), ("--capability 8.0", "--capability goes with --prepare"),
+])  # fmt: skip
+def test_an_option_that_would_change_nothing_is_refused(options, words, capsys):
+    with pytest.raises(SystemExit):
+        program.main(options.split())
+    assert words in capsys.readouterr().err
+
+
 def test_a_quick_run_checks_and_measures_and_writes_two_files(gpu, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(checks, "FEW", 100)
     monkeypatch.setitem(

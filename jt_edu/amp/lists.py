@@ -68,7 +68,9 @@ CUDA = Lists(
         "interpolate layer_norm log log10 log1p log2 log_softmax logsumexp norm normalize pdist pow prod reciprocal",
         "renorm rms_norm rsqrt sinh softmax softmin softplus sum tan",
     ),
-    widest=_names("addcdiv addcmul atan2 bilinear cat cross dot grid_sample stack tensordot vdot"),
+    widest=_names(
+        "addcdiv addcmul atan2 bilinear cat cross dot grid_sample index_put scatter_add stack tensordot vdot"
+    ),
     banned=BANNED,
 )
 APEX = Lists(

@@ -17,6 +17,7 @@ from jt_edu.ops.concat import concat
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.index import along, gather, scatter, scatter_into, scatter_parts
 from jt_edu.ops.view import lone, reshape
+from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
@@ -91,6 +92,7 @@ def put_along_axis(x: Any, indices: Any, values: Any, dim: Any = -1) -> Var:
 
 
 @method
+@castable
 @template
 @lone
 @same_words

@@ -153,6 +153,7 @@ def index_fill(x: Any, dim: int, index: Any, value: Any) -> Var:
 
 
 @method
+@castable
 def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Var:
     """x, with `values` at x[indices[0], indices[1], ...], or added there, as often as a place is named.
 

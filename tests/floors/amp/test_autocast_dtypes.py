@@ -187,7 +187,7 @@ def test_a_trace_says_which_function_computed_in_which_dtype_and_that_is_what_it
 
 MADE_OF_OTHERS = {  # which a region reaches inside of them; and what there is no float for
     "chain_matmul", "linalg_multi_dot", "linalg_matrix_norm", "linalg_vector_norm", "frobenius_norm", "nuclear_norm",
-    "convolution", "nll_loss2d", "native_layer_norm", "grid_sampler", "index_put", "scatter_add",
+    "convolution", "nll_loss2d", "native_layer_norm", "grid_sampler",
 }  # fmt: skip
 CELLS = r".*_cell|.*(cudnn|flash|upsample)_.*|_convolution"
 

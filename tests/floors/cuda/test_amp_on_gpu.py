@@ -26,6 +26,13 @@ def test_by_default_products_are_float16_and_what_overflows_is_float32(gpu):
     assert [str(v.dtype) for v in found] == [HALF] * 2 + [SINGLE] * 6
 
 
+def test_numbers_that_are_put_into_halves_make_them_as_wide(gpu):
+    x, i, put = jt.zeros(3).half().cuda(), jt.array([0, 1, 2]), jt.ones(3).cuda()
+    with amp.autocast("cuda"):
+        found = [x.scatter_add(0, i, put), x.index_put((i,), put), jt.cat([x, put])]
+    assert [str(v.dtype) for v in (*found, x.scatter_add(0, i, put))] == [SINGLE] * 3 + [HALF]
+
+
 @pytest.mark.parametrize(("device", "expected"), [("cuda", [HALF, SINGLE]), ("cpu", [SINGLE, "bfloat16"])])
 def test_a_region_holds_on_its_device(gpu, device, expected):
     x = jt.array(numbers(2, 2))

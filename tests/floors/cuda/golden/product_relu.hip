@@ -26,7 +26,7 @@ __global__ void tiles(long long n0, long long n1, long long n2, long long k0, lo
     float s0 = 0.0f;
     int u0 = (int)(thread % 16);
     int i1 = (int)(row + thread / 16);
-    int v0 = (int)(thread / 16 * 1);
+    int v0 = (int)(thread / 16);
     int i2 = (int)(column + thread % 16);
     for (long long first = 0; first < n2 + 16; first += 16) {
         long long buffer = first / 16 % 2;
@@ -57,7 +57,7 @@ __global__ void tiles(long long n0, long long n1, long long n2, long long k0, lo
             left[buffer][thread % 16][(thread / 16 + 16 * turn) / 4][(thread / 16 + 16 * turn) % 4] = next_left[turn];
         }
         for (long long turn = 0; turn < 1; turn++) {
-            right[buffer][thread / 16 * 1 + turn][thread % 16 / 4][thread % 16 % 4] = next_right[turn];
+            right[buffer][thread / 16 + turn][thread % 16 / 4][thread % 16 % 4] = next_right[turn];
         }
         __syncthreads();
     }

@@ -71,6 +71,7 @@ from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.conv_transpose import *
 from jt_edu.ops.create import *
 from jt_edu.ops.cumulative import *
+from jt_edu.ops.device import *
 from jt_edu.ops.diagonal import *
 from jt_edu.ops.diff_trapz import *
 from jt_edu.ops.distance import cdist
@@ -137,10 +138,10 @@ __all__ = [
     *_names_of("jt_edu.nn", "serialization"),
     *_names_of(
         "jt_edu.ops",
-        "activation adaptive_pool array_api bits compare complex concat conv_transpose create cumulative diagonal "
-        "diff_trapz dtype_functions elementwise gradient index matmul meshgrid nanreduce nonzero pool products "
-        "quantile random_sampling reduce rounding scatter searchsorted sets slicing softmax sort special split "
-        "statistics transpose trigonometry var_methods view",
+        "activation adaptive_pool array_api bits compare complex concat conv_transpose create cumulative device "
+        "diagonal diff_trapz dtype_functions elementwise gradient index matmul meshgrid nanreduce nonzero pool "
+        "products quantile random_sampling reduce rounding scatter searchsorted sets slicing softmax sort special "
+        "split statistics transpose trigonometry var_methods view",
     ),
     *_names_of("jt_edu.variable", "memory_format random"),
 ]  # fmt: skip
@@ -158,6 +159,7 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _at = _partial(getattr, sys.modules[__name__])
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv", "cuda"])[0]
+    backends.cudnn = sys.modules["jt_edu.backends.cudnn"] = _conv  # PyTorch's name of these settings, also to import
     _suggest(Var, "a Var", "x", {"jt": __all__}, _migration.JITTORS | _migration.MATRICES)
     _checks["use_cuda"] = _use_cuda
     _checks["log_v"] = lambda level: _at("jittor_names").show_log(level)

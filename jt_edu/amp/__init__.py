@@ -23,4 +23,4 @@ __all__ = [
 __all__.sort()
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = door("jt.amp", __all__)
+    __getattr__, __dir__ = door("jt.amp", __all__, upstairs={"cuda": "jt_edu.amp.cuda"})

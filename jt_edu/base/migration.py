@@ -30,7 +30,6 @@ _JITTORS_FLAGS = {  # what does the same -> flags of its compiler, its tuners, i
 }
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
-    ("jt", "device"): _CPU,
     ("jt", "use_cuda"): _CPU,
     ("jt", "Tensor"): "jt.Var, the class, or jt.array(...), which makes one",
     ("jt", "FloatTensor"): 'jt.array(..., "float32")',
@@ -90,8 +89,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "nested_tensor"): "jt.nn.pad_sequence, which pads sequences to one length",
     ("jt", "masked"): "jt.where, x.masked_fill and x.masked_select",
     ("jt", "signal"): "jt.nn.conv1d, which slides one signal along another: windows are not here yet",
-    ("jt", "use_deterministic_algorithms"): "jt.backends.conv.deterministic = True: everything else already is",
-    ("jt", "set_default_device"): _CPU,
     ("jt", "accelerator"): _CPU,
     ("jt", "cudnn"): _CPU,
     ("jt", "mps"): _CPU,
@@ -114,10 +111,7 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("kernel", "inspect_asm"): "jt.cuda.compile(kernel, x).ptx",
     ("kernel", "forall"): "kernel[-(-n // 256), 256](...), and `if i < n:` in the kernel",
     **dict.fromkeys([("jt.cuda", "stream"), ("jt.cuda", "Stream")], "leaving it out: a launch waits for those before"),
-    **{("jt.cuda", name): "jt.cuda.memory_stats()" for name in ("memory_allocated", "max_memory_allocated")},
     ("jt.cuda", "Event"): "jt.cuda.synchronize(), and time.perf_counter() before and after",
-    ("jt.cuda", "amp"): 'jt.amp: with jt.amp.autocast("cuda"):, and jt.amp.GradScaler("cuda")',
-    ("jt.backends", "cudnn"): "jt.backends.conv, which has benchmark, deterministic and allow_tf32 of PyTorch's cudnn",
     ("jt.backends", "mkldnn"): "jt.backends.conv: algorithms are chosen automatically",
     ("jt.backends", "mkl"): _TUNED,
     ("jt.backends", "mps"): _CPU,
@@ -135,7 +129,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("x", "values"): "x alone: max and min along an axis return the values, x.argmax(dim) their positions",
     ("x", "indices"): "x.argmax(dim) or x.argmin(dim), which return the positions of the values",
     ("x", "cuda"): _CPU,
-    ("x", "is_cuda"): _CPU,
     ("x", "nelement"): "x.numel()",
     ("x", "ndimension"): "x.ndim",
     ("x", "type"): 'x.dtype, or x.astype("float32")',

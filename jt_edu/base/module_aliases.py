@@ -33,6 +33,7 @@ FACES = {  # a module of others -> ours that has its names, and the modules insi
     "core": ("", ""),
     "compiler": ("jittor_names", ""),
     "compile_extern": ("jittor_names", ""),
+    "cuda.amp": ("amp.cuda", "autocast_mode grad_scaler"),
     "dataset": ("data", "dataset mnist cifar image_folder"),
     "transform": ("data.transform", ""),
     "misc": ("", ""),

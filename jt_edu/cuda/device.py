@@ -242,11 +242,11 @@ def device_count() -> int:
     return cards().count
 
 
-def set_device(device: int) -> None:
+def set_device(device: Any) -> None:
     """Choose the GPU on which this thread makes arrays and launches kernels.
 
     Args:
-        device: its number; 0 is the first that CUDA_VISIBLE_DEVICES shows.
+        device: its number or name; 0 is the first that CUDA_VISIBLE_DEVICES shows.
 
     Raises:
         ArgumentError: there is none of that number.
@@ -258,7 +258,7 @@ def set_device(device: int) -> None:
         BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
     _told_of_changes()
-    before, _mine.number = _mine.number, _number(device)
+    before, _mine.number = _mine.number, number_of(device)
     try:
         ready()
     except JtError:
@@ -278,10 +278,16 @@ def ready() -> Device:
     return found
 
 
-def _number(device: Any) -> int:
+def number_of(device: Any) -> int:
+    """The number of a GPU that there is, from its number or its name; None and "cuda" mean this thread's."""
     found = cards()
     if found.missing is not None:
         raise copy(found.missing)
+    if device is None or device == "cuda":
+        return _mine.number
+    name, _, number = str(device).partition(":")
+    if isinstance(device, str) and name == "cuda" and number.isdecimal():
+        device = int(number)
     if not isinstance(device, int | np.integer) or isinstance(device, bool) or not 0 <= device < found.count:
         asked = f"a device is a number from 0 to {found.count - 1}, as {VISIBLE} shows them"
         raise ArgumentError(asked, repr(device), "jt.cuda.set_device(0)")
@@ -290,7 +296,7 @@ def _number(device: Any) -> int:
 
 def check_number(number: str) -> None:
     """Refuse the number of another GPU than this thread's."""
-    asked = _number(int(number))
+    asked = number_of(int(number))
     if asked != _mine.number:
         found = f"cuda:{asked} in a thread of cuda:{_mine.number}"
         raise ArgumentError("a thread computes on one GPU at a time", found, f'jt.cuda.set_device({asked}), and "cuda"')
@@ -314,14 +320,14 @@ def current_device() -> int:
         Traceback (most recent call last):
         BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
-    return _number(_mine.number)
+    return number_of(None)
 
 
-def get_device_name(device: int | None = None) -> str:
+def get_device_name(device: Any = None) -> str:
     """What a GPU is called.
 
     Args:
-        device: its number; that of this thread, if there is none.
+        device: its number or name; that of this thread, if there is none.
 
     Raises:
         ArgumentError: there is none of that number.
@@ -332,15 +338,14 @@ def get_device_name(device: int | None = None) -> str:
         Traceback (most recent call last):
         BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
-    number = _number(_mine.number if device is None else device)
-    return cards().driver.name(number)
+    return cards().driver.name(number_of(device))
 
 
-def get_device_capability(device: int | None = None) -> tuple[int, int]:
+def get_device_capability(device: Any = None) -> tuple[int, int]:
     """The compute capability of a GPU, such as (9, 0): which instructions it knows.
 
     Args:
-        device: its number; that of this thread, if there is none.
+        device: its number or name; that of this thread, if there is none.
 
     Raises:
         ArgumentError: there is none of that number.
@@ -351,8 +356,7 @@ def get_device_capability(device: int | None = None) -> tuple[int, int]:
         Traceback (most recent call last):
         BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
-    number = _number(_mine.number if device is None else device)
-    return cards().driver.capability(number)
+    return cards().driver.capability(number_of(device))
 
 
 def synchronize() -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 from jt_edu.base.errors import ArgumentError, BackendError, JtError, KernelError, OutOfMemoryError
 
-MAJOR, MINOR = 75, 76  # numbers of attributes: the two parts of the compute capability,
+MAJOR, MINOR, PROCESSORS = 75, 76, 16  # numbers of attributes: compute capability; multiprocessors;
 SHARED, DYNAMIC_SHARED = 97, 8  # and the bytes of shared memory of a block, and those that a launch may ask for
 NOT_READY = 600  # the answer, while something in line is not done
 LOOKS = 1000  # without a pause between them: the end of what takes less than a millisecond is seen at once
@@ -191,6 +191,16 @@ class Driver:
     def shared(self, device: int) -> int:
         """How many bytes of shared memory a block can have."""
         return self._attribute(SHARED, device)
+
+    def processors(self, device: int) -> int:
+        """How many multiprocessors it has, each of which runs some blocks at once."""
+        return self._attribute(PROCESSORS, device)
+
+    def memory(self, device: int) -> int:
+        """How many bytes it has in all."""
+        found = c_size_t()
+        self._call("asking for its memory", "cuDeviceTotalMem_v2", byref(found), c_int(device))
+        return found.value
 
     def _attribute(self, which: int, device: int) -> int:
         found = c_int()

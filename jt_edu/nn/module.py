@@ -191,16 +191,20 @@ class Module(Stateful):
         """All parameters and float buffers as bfloat16."""
         return own(self).cast("bfloat16")
 
-    def to(self, *wanted: Any, dtype: Any = None, device: Any = None, memory_format: Any = None) -> Module:
+    def to(
+        self, *wanted: Any, dtype: Any = None, device: Any = None, memory_format: Any = None, non_blocking: bool = False
+    ) -> Module:
         """All parameters and float buffers as another float dtype, or in that of a Var. Returns this module.
 
         `device` moves all of them there, without history: `net.to("npu_sim")`. An optimizer is made after that.
-        `memory_format` is for weights with as many axes as it is an order of.
+        `memory_format` is for weights with as many axes as it is an order of. `non_blocking` is a wish of PyTorch's
+        that needs nothing here: nobody waits for a copy before its numbers are needed.
 
         Raises:
             ArgumentError: a device that is not there, or no memory format.
             DtypeError: no float dtype.
         """
+        yes_or_no("to", "non_blocking", non_blocking)
         wishes = [w for w in (*wanted, dtype, device) if w is not None]
         places = {id(w): place("to", w) for w in wishes if w is device or is_device(w)}  # before anything is changed
         for wish in wishes:

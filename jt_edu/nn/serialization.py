@@ -24,6 +24,10 @@ from jt_edu.base.errors import ArgumentError
 from jt_edu.nn.weight_files.formats import NPZ, format_of
 from jt_edu.nn.weight_files.npz_file import NEST, read_arrays, write_arrays
 from jt_edu.nn.weight_files.packed import BOMB, SWELLS, Array, Packed, is_too_long, refused, told_of
+from jt_edu.ops.arguments import yes_or_no
+from jt_edu.runtime.devices import CPU
+from jt_edu.variable.pytree import replaced, vars_in
+from jt_edu.variable.torch_keywords import place
 from jt_edu.variable.var import Var, as_var
 
 LONGEST = 200  # letters of an array's name
@@ -70,15 +74,21 @@ def save(value: Any, path: str | Path) -> None:
     return write_arrays(path, {**arrays, NEST: np.frombuffer(nest.encode(), np.uint8)})
 
 
-def load(path: str | Path) -> Any:
+def load(path: str | Path, map_location: Any = None, *, weights_only: bool = True) -> Any:
     """Read what `jt.save`, `net.save`, `numpy.savez`, `torch.save` or `safetensors` wrote.
 
     What comes behind the last dot of the name is the format, as for `jt.save`. The file is checked and runs no code,
     whoever wrote it; neither PyTorch nor safetensors is needed. Tensors become Vars, and equal ones that share memory
     become one Var. A network that PyTorch saved as an object is refused: what is read is its `state_dict()`.
 
+    Args:
+        path: of the file.
+        map_location: the device on which the Vars shall lie; without it main memory, wherever they lay.
+        weights_only: PyTorch's word for what is always so: nothing of a file is run. False is refused.
+
     Raises:
-        ArgumentError: the suffix is not known, the file is damaged, or it holds anything else than `jt.save` writes.
+        ArgumentError: the suffix is not known, the file is damaged, it holds anything else than `jt.save` writes, or
+            the device is not there.
         FileNotFoundError: there is no such file.
 
     Example:
@@ -88,6 +98,18 @@ def load(path: str | Path) -> Any:
         ...     jt.load(folder + "/pair.pth")
         (jt.Var([1., 1.], dtype=float32), {'name': 'ada'})
     """
+    if not yes_or_no("load", "weights_only", weights_only):
+        raise ArgumentError("load runs no code of a file", "weights_only=False", "net.load_state_dict(jt.load(path))")
+    device, value = place("load", map_location), _read(path)
+    if device == CPU:
+        return value
+    found = vars_in(value)
+    there = {id(v): v.to(device) for v in found}  # what shares memory still does
+    return replaced(value, [there[id(v)] for v in found])
+
+
+def _read(path: str | Path) -> Any:
+    """All that is in a file."""
     form = format_of(path, "read from")
     if form is not NPZ:
         with form.read(path, Packed.var) as value:

@@ -18,6 +18,7 @@ from typing import Any
 
 from jt_edu.base.dtypes import DType, as_dtype
 from jt_edu.base.errors import ArgumentError
+from jt_edu.ops import device as named
 from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
 from jt_edu.ops.create import full, ones, zeros
 from jt_edu.ops.elementwise import where
@@ -64,14 +65,14 @@ def size(x: Var) -> Size:
     return found
 
 
-def device(x: Var) -> str:
+def device(x: Var) -> named.device:
     """Where x lies, or will: "cpu", or the device of a backend with arrays of its own.
 
     Example:
-        >>> ones(2).device
-        'cpu'
+        >>> ones(2).device, ones(2).device.type
+        ('cpu', 'cpu')
     """
-    return device_of(x.node)
+    return named.device(device_of(x.node))
 
 
 def cuda(x: Var) -> Callable[..., Var]:
@@ -82,9 +83,12 @@ def cuda(x: Var) -> Callable[..., Var]:
 
 
 def is_cuda(x: Var) -> bool:
-    """Whether x lies on the device "cuda". Where there is none, a Var has no such name."""
-    if not is_there(CUDA):
-        raise AttributeError("is_cuda")
+    """Whether x lies on the device "cuda".
+
+    Example:
+        >>> ones(2).is_cuda
+        False
+    """
     return device_of(x.node) == CUDA
 
 
@@ -191,11 +195,22 @@ def astype(x: Any, dtype: Any, copy: bool = True, *, device: Any = None) -> Var:
 
 
 @method
-def to(x: Any, *wanted: Any, dtype: Any = None, device: Any = None, memory_format: Any = None) -> Var:
+def to(
+    x: Any, *wanted: Any, dtype: Any = None, device: Any = None, memory_format: Any = None, copy: bool = False,
+    non_blocking: bool = False,
+) -> Var:  # fmt: skip
     """x as another dtype, in the dtype of another Var, in a memory format, or on another device.
 
     Nothing is copied before somebody needs it. The gradient is moved back. Devices other than "cpu" are the memory of
     backends with arrays of their own (`jt_edu/runtime/devices.py`).
+
+    Args:
+        wanted: a dtype, a Var whose dtype is meant, a device.
+        dtype: in words.
+        device: in words.
+        memory_format: "contiguous", "channels last".
+        copy: a Var of its own also where x is that already.
+        non_blocking: PyTorch's wish not to wait for a copy: as said, nobody ever waits before the numbers are needed.
 
     Raises:
         ArgumentError: a device that is not there, or a memory format for another number of axes.
@@ -212,7 +227,9 @@ def to(x: Any, *wanted: Any, dtype: Any = None, device: Any = None, memory_forma
             v = v if source == target else moved(v, source, target)
         else:
             v = v.cast(w.dtype if isinstance(w, Var) else w)
-    return v if memory_format is None else in_memory_format(v, check_format("to", memory_format, v.ndim))
+    v = v if memory_format is None else in_memory_format(v, check_format("to", memory_format, v.ndim))
+    yes_or_no("to", "non_blocking", non_blocking)
+    return v.clone() if yes_or_no("to", "copy", copy) and v is x else v
 
 
 @method

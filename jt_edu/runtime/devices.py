@@ -171,7 +171,7 @@ def put(data: Any, name: str, node: Node) -> Node:
 def to_cuda(to: Callable[[str], Any]) -> Callable[..., Any]:
     """What `x.cuda` is for the `x.to` of a Var or a module; `x.cuda(0)` names the GPU of this thread."""
 
-    def cuda(device: Any = None) -> Any:
+    def cuda(device: Any = None, non_blocking: bool = False) -> Any:  # noqa: ARG001 - nobody waits for a copy
         return to(CUDA if device is None else f"{CUDA}:{str(device).removeprefix(f'{CUDA}:')}")
 
     return cuda

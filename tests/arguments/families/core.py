@@ -1,6 +1,7 @@
 """Core: Vars and their meta-operators, gradients, flags, traces, allocators and errors."""
 
 import logging
+import tempfile
 import traceback
 import warnings
 from types import MappingProxyType, SimpleNamespace
@@ -60,6 +61,11 @@ VARS = [
     *shows(jt.Var.become, "alone", True, taken_over, None),
     *shows(jt.Var.numpy, "copy", True, lambda **k: x().numpy(**k).flags.writeable),
     *shows(jt.Var.to, "dtype", "int64", lambda **k: str(x().to(**k).dtype), "int64"),
+    *shows(jt.Var.to, "copy", True, lambda **k: _other_than(lambda v: v.to("cpu", **k))),
+    *refuses(jt.set_default_device, "device", "cuda", lambda device="cpu": jt.set_default_device(device)),
+    *shows(jt.device, "index", 1, lambda **k: jt.device("cuda", **k).index, 1),
+    *refuses(jt.load, "map_location", "cuda", _read),
+    *refuses(jt.load, "weights_only", False, _read),
     *refuses(jt.Var.to, "device", "cuda", lambda **k: x().to(**k)),
     *shows(jt.Var.to, "memory_format", jt.channels_last, lambda **k: jt.array(IMAGE).to(**k).stride(), (60, 1, 15, 3)),
     *shows(jt.Var.contiguous, "memory_format", jt.channels_last,
@@ -89,6 +95,13 @@ VARS = [
 def by_outputs(**given):
     v = x()
     return jt.grad(v * v, v, **given)
+
+
+def _read(**given):
+    """What is in a file with a Var."""
+    with tempfile.TemporaryDirectory() as folder:
+        jt.save([x()], f"{folder}/x.pth")
+        return jt.load(f"{folder}/x.pth", **given)
 
 
 def _other_than(change):

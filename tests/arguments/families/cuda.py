@@ -62,6 +62,9 @@ ROWS = [
     *shows(cuda.compile, "cc", (8, 0), lambda **k: with_two_gpus("compile", filled, np.zeros(1), **k), (8, 0)),
     *shows(cuda.get_device_name, "device", 1, lambda **k: with_two_gpus("get_device_name", **k), "Fake B"),
     *shows(cuda.get_device_capability, "device", 1, lambda **k: with_two_gpus("get_device_capability", **k), (9, 1)),
+    *shows(
+        cuda.get_device_properties, "device", 1, lambda **k: with_two_gpus("get_device_properties", **k).name, "Fake B"
+    ),
     *shows(cuda.device_array, "dtype", "int32", lambda **k: str(cuda.device_array(2, **k).dtype), "int32"),
     *shows(cuda.jit, "function", filled.function, lambda **k: repr(cuda.jit(**k)), "<kernel filled>"),
     *shows(cuda.jit, "device", True, lambda **k: repr(cuda.jit(filled.function, **k)), "<device function filled>"),

@@ -116,7 +116,10 @@ class FakeLibrary:
         text.value = self.names[self.visible[device.value]].encode()
 
     def cuDeviceGetAttribute(self, found: Any, which: ctypes.c_int, device: ctypes.c_int) -> None:
-        found._obj.value = {75: 9, 76: self.visible[device.value], 97: 227 * 1024}[which.value]
+        found._obj.value = {75: 9, 76: self.visible[device.value], 97: 227 * 1024, 16: 132}[which.value]
+
+    def cuDeviceTotalMem_v2(self, found: Any, device: ctypes.c_int) -> None:
+        found._obj.value = 80 << 30
 
     def cuDevicePrimaryCtxRetain(self, context: Any, device: ctypes.c_int) -> None:
         context._obj.value = 1000 + self.visible[device.value]

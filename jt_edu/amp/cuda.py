@@ -1,0 +1,39 @@
+"""Cuda: `torch.cuda.amp`, whose regions and scales are those of a GPU.
+
+with jt.cuda.amp.autocast():               jt.amp.autocast("cuda")
+scaler = jt.cuda.amp.GradScaler()          jt.amp.GradScaler("cuda")
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from jt_edu.amp import autocast_mode, custom, grad_scaler
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+
+GradScaler = partial(grad_scaler.GradScaler, "cuda")
+custom_fwd, custom_bwd = (partial(f, device_type="cuda") for f in (custom.custom_fwd, custom.custom_bwd))
+
+
+def autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> autocast_mode.autocast:
+    """A region on the device "cuda"; see `jt.amp.autocast`.
+
+    Args:
+        enabled: False makes a region in which nothing is cast.
+        dtype: the lower one; float16 by default.
+        cache_enabled: False casts a parameter each time that it is used.
+
+    Raises:
+        ArgumentError: there is no GPU.
+
+    Source: PyTorch 1.8's documentation, "Automatic Mixed Precision package".
+
+    Example:
+        >>> with jt.cuda.amp.autocast():
+        ...     pass
+        Traceback (most recent call last):
+        ArgumentError: autocast works in main memory; found device='cuda', and no GPU. Try: device='cpu'.
+    """
+    return autocast_mode.autocast("cuda", dtype, enabled, cache_enabled)

@@ -338,7 +338,8 @@ def get_device_name(device: Any = None) -> str:
         Traceback (most recent call last):
         BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
-    return cards().driver.name(number_of(device))
+    number = number_of(device)
+    return cards().driver.name(number)
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
@@ -356,7 +357,8 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
         Traceback (most recent call last):
         BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
-    return cards().driver.capability(number_of(device))
+    number = number_of(device)
+    return cards().driver.capability(number)
 
 
 def synchronize() -> None:

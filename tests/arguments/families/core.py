@@ -51,6 +51,13 @@ def counters(**given):
     return jt.index((2, 2), **given)
 
 
+def read(**given):
+    """What is in a file with a Var."""
+    with tempfile.TemporaryDirectory() as folder:
+        jt.save([x()], f"{folder}/x.pth")
+        return jt.load(f"{folder}/x.pth", **given)
+
+
 VARS = [
     *refuses(jt.array, "device", "cuda", lambda **k: jt.array(V, **k)),
     *shows(jt.array, "copy", None, lambda **k: np.shares_memory(jt.array(V, **k).numpy(), V)),
@@ -64,8 +71,8 @@ VARS = [
     *shows(jt.Var.to, "copy", True, lambda **k: _other_than(lambda v: v.to("cpu", **k))),
     *refuses(jt.set_default_device, "device", "cuda", lambda device="cpu": jt.set_default_device(device)),
     *shows(jt.device, "index", 1, lambda **k: jt.device("cuda", **k).index, 1),
-    *refuses(jt.load, "map_location", "cuda", _read),
-    *refuses(jt.load, "weights_only", False, _read),
+    *refuses(jt.load, "map_location", "cuda", read),
+    *refuses(jt.load, "weights_only", False, read),
     *refuses(jt.Var.to, "device", "cuda", lambda **k: x().to(**k)),
     *shows(jt.Var.to, "memory_format", jt.channels_last, lambda **k: jt.array(IMAGE).to(**k).stride(), (60, 1, 15, 3)),
     *shows(jt.Var.contiguous, "memory_format", jt.channels_last,
@@ -95,13 +102,6 @@ VARS = [
 def by_outputs(**given):
     v = x()
     return jt.grad(v * v, v, **given)
-
-
-def _read(**given):
-    """What is in a file with a Var."""
-    with tempfile.TemporaryDirectory() as folder:
-        jt.save([x()], f"{folder}/x.pth")
-        return jt.load(f"{folder}/x.pth", **given)
 
 
 def _other_than(change):

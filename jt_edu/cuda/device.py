@@ -279,11 +279,11 @@ def ready() -> Device:
 
 
 def number_of(device: Any) -> int:
-    """The number of a GPU that there is, from its number or its name; None and "cuda" mean this thread's."""
+    """The number of a GPU that there is, from its number or its name; "cuda" means this thread's."""
     found = cards()
     if found.missing is not None:
         raise copy(found.missing)
-    if device is None or device == "cuda":
+    if device == "cuda":
         return _mine.number
     name, _, number = str(device).partition(":")
     if isinstance(device, str) and name == "cuda" and number.isdecimal():
@@ -320,7 +320,7 @@ def current_device() -> int:
         Traceback (most recent call last):
         BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
-    return number_of(None)
+    return number_of("cuda")
 
 
 def get_device_name(device: Any = None) -> str:
@@ -338,7 +338,7 @@ def get_device_name(device: Any = None) -> str:
         Traceback (most recent call last):
         BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
-    number = number_of(device)
+    number = number_of("cuda" if device is None else device)
     return cards().driver.name(number)
 
 
@@ -357,7 +357,7 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
         Traceback (most recent call last):
         BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
-    number = number_of(device)
+    number = number_of("cuda" if device is None else device)
     return cards().driver.capability(number)
 
 

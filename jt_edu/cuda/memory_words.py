@@ -109,7 +109,7 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
         Traceback (most recent call last):
         BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
-    number, driver = number_of(device), here().driver
+    number, driver = number_of("cuda" if device is None else device), here().driver
     capability = get_device_capability(number)
     return DeviceProperties(get_device_name(number), *capability, driver.memory(number), driver.processors(number))
 

@@ -12,27 +12,33 @@ from typing import Any
 
 from jt_edu.base.dtypes import float32, float64, int64
 from jt_edu.base.errors import ShapeError
+from jt_edu.ir.index_expr import counter, load
 from jt_edu.ops.arguments import whole
 from jt_edu.ops.custom_kernel import kernel
-from jt_edu.ops.index import gather
+from jt_edu.ops.index import gathered
+from jt_edu.ops.index_parsing import Brackets
 from jt_edu.ops.reduce import sum
-from jt_edu.ops.transpose import permute
-from jt_edu.ops.view import broadcast_to, reshape
+from jt_edu.ops.view import reshape
 from jt_edu.variable.var import Var, as_var
 
 TEXT = """
 def kernel(lo, hi, query, points, out):
-    batch, axes, m = points.shape
+    batch, m, axes = points.shape
     k, each = out.shape[1], len(query) // max(batch, 1)
-    far, best = scratch(m, np.{dtype}), scratch(k, np.{dtype})
+    far, best, turned = scratch(m, np.{dtype}), scratch(k, np.{dtype}), scratch(m * axes, np.{dtype}).reshape((axes, m))
+    end = lo
     for i in range(lo, hi):
-        cloud = points[i // each]
+        if i == end:  # of a cloud: turn the next one, so that its numbers along an axis lie side by side
+            cloud, end = points[i // each], i - i % each + each
+            for j in range(m):
+                for a in range(axes):
+                    turned[a, j] = cloud[j, a]
         for j in range(m):
             far[j] = 0
         for a in range(axes):
             at = query[i, a]
             for j in range(m):
-                far[j] += (at - cloud[a, j]) * (at - cloud[a, j])
+                far[j] += (at - turned[a, j]) * (at - turned[a, j])
         known, limit = 0, np.inf
         for j in range(m):
             if far[j] < limit or (known < k and not far[j] < limit):  # nan is as far as can be
@@ -81,9 +87,9 @@ def knn(unknown: Any, known: Any, k: int) -> tuple[Var, Var]:
     batch, many = math.prod(lead), whole("knn", "k", k, 1, m)
     kind = float64 if float64 in (queries.dtype, points.dtype) else float32
     rows, clouds = reshape(queries, batch * n, axes), reshape(points, batch, m, axes)
-    turned = permute(clouds.cast(kind), 0, 2, 1)
-    found = NEAREST[kind](rows.cast(kind), turned, shape=(batch * n, many), dtype=int64, span=batch * n)
+    found = NEAREST[kind](rows.cast(kind), clouds.cast(kind), shape=(batch * n, many), dtype=int64, span=batch * n)
     indices = reshape(found, *lead, n, many)  # what is held: distances are computed from it, and not from `found` again
-    chosen = broadcast_to(reshape(indices, batch, n * many, 1), (batch, n * many, axes))
-    apart = reshape(rows, batch, n, 1, axes) - reshape(gather(clouds, 1, chosen), batch, n, many, axes)
+    b, i, j, a = map(counter, range(4))
+    chosen = Brackets((batch, n, many, axes), (b, load(0, [b, i, j]), a), (reshape(indices, batch, n, many),))
+    apart = reshape(rows, batch, n, 1, axes) - gathered(clouds, chosen, "knn")
     return reshape(sum(apart * apart, 3), *lead, n, many), indices

@@ -85,6 +85,7 @@ for name, block in {"plain": lambda h, f: f(h).relu(), "residual": lambda h, f: 
     for layer in layers:
         h = block(h, layer)
     gradients = jt.grad((h * h).mean(), [layer.weight for layer in layers])
+    jt.sync(gradients)  # all at once: one by one, each would compute the whole way again
     lengths = np.array([np.linalg.norm(g.numpy()) for g in gradients])
     print(f"{name:<10} the first layer's gradient is {lengths[0] / lengths[-1]:.1e} of the last layer's")
     axis.plot(range(1, 41), lengths / lengths[-1], label=name)

@@ -238,7 +238,7 @@ def test_a_race_names_the_lanes_and_the_line_that_are_in_it():
 
 
 CURES = {  # what is said of a race, and what to try
-    "two warps with a syncwarp": ("with no barrier between", "cuda.syncthreads() between the two lines"),
+    "two warps with a syncwarp": ("with no barrier between", "cuda.syncthreads() between the two"),
     "a thread beside the one that saw an atomic": ("and no barrier orders two blocks", "a second launch"),
 }
 

@@ -317,7 +317,7 @@ for length in (256, 512, 1024):
     q, k, v = (jt.randn(length, 64).sync() for _ in range(3))
     planned = jt.explain(jt.softmax(q @ k.T / 8, 1) @ v)
     weights, new = length**2 * 4 / 1e6, planned.predicted_peak / 1e6
-    print(f"{length:>5} elements, weights {weights:.2f} MB, new arrays {new:.2f} MB\n      {planned.kernels[-1].reason}")
+    print(f"{length:>5} elements, weights {weights:.2f} MB, new arrays {new:.2f} MB\n    {planned.kernels[-1].reason}")
 print(planned.kernels[-1].source)
 
 # %% [markdown]

@@ -17,6 +17,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from jt_edu import models
 from jt_edu.backends.thread_pool import set_num_threads, threads
 from jt_edu.base.context import no_grad
 from jt_edu.base.errors import ArgumentError
-from jt_edu.data.progress_bar import progress
+from jt_edu.data.progress_bar import progress, screen
 from jt_edu.draw.chart import Axis, Chart, Line, axis, figure
 from jt_edu.draw.plot import draw
 from jt_edu.variable.var import array
@@ -147,6 +148,7 @@ def _rounds(name: str, batches: Sequence[int], size: int, rounds: int, peer: boo
     sides |= {SIDES[1]: other} if other else {}
     for batch in batches:
         x = np.random.default_rng(0).standard_normal((batch, 3, size, size), dtype="float32")
+        _tell(f"{name}, batch {batch}")
         first, scores = {}, {}
         seconds: dict[str, list[float]] = {side: [] for side in sides}
         with no_grad():
@@ -172,14 +174,28 @@ def _compare(name: str, scores: Sequence[Any]) -> None:
             raise ArgumentError(f"{name} answers as PyTorch does, to {SAME} of the largest score", f"{off:.1e}")
 
 
+def _tell(line: str) -> None:
+    """A line above the bars of progress, which do not say what they measure."""
+    if out := screen():
+        out.write(line + "\n")
+        out.flush()
+
+
+@cache  # it says once that PyTorch is missing, and not for each network
+def _pytorch() -> tuple[Any, Any] | None:
+    """torch and torchvision; None where they are not installed."""
+    try:
+        return importlib.import_module("torch"), importlib.import_module("torchvision")
+    except (ImportError, RuntimeError) as error:  # none, or one of another build
+        _tell(f"PyTorch is left out: {str(error).splitlines()[0]}")
+        return None
+
+
 def _torch(name: str, ours: Any) -> Callable[[Any], Any] | None:
     """torchvision's network with the numbers of ours; None where it is not installed."""
-    try:
-        torch = importlib.import_module("torch")
-        torchvision = importlib.import_module("torchvision")
-    except (ImportError, RuntimeError) as error:  # none, or one of another build
-        sys.stderr.write(f"PyTorch is left out: {str(error).splitlines()[0]}\n")
+    if (modules := _pytorch()) is None:
         return None
+    torch, torchvision = modules
     torch.set_num_threads(1)
     settings = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
     net = getattr(torchvision.models, name)(**settings).eval()

@@ -23,7 +23,7 @@ from jt_edu.base.did_you_mean import nearest
 ThreadNumber = tuple[int, int]  # number of a block, number of a thread in it
 BETWEEN_BLOCKS = "and no barrier orders two blocks"  # so ends what is said of a race between them
 CURES = {  # what to try
-    "race": "cuda.syncthreads() between the two lines, or one thread alone that writes each number",
+    "race": "cuda.syncthreads() between the two, or one thread alone that writes each number",
     BETWEEN_BLOCKS: "a number of its own for each thread (i = cuda.grid(1)), cuda.atomic.add, or a second launch",
     "divergent barrier": "this line where all threads come to it: outside of an `if`, and before any return",
     "unwritten": "a write before this line, and cuda.syncthreads() between them if another thread writes",

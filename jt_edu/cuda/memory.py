@@ -229,7 +229,9 @@ class Array:
         way, other, there = against
 
         def words() -> str:
-            which = f"which {current.run.told([other])} {way} in line {there.line} (`{there.text}`)"
+            same = (there.function, there.line) == (place.function, place.line)
+            where = "in the same line" if same else f"in line {there.line} (`{there.text}`)"
+            which = f"which {current.run.told([other])} {way} {where}"
             here = current.run.now.block is other.block
             return f"{verb} {self.named(address)}, {which}, {'with no barrier between' if here else BETWEEN_BLOCKS}"
 

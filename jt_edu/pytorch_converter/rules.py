@@ -84,7 +84,6 @@ CALLS = {
     "torch.jit.is_scripting": ("", "False"),
     "torch.jit.is_tracing": ("", "False"),
     "torch.jit.annotate": ("the_type, the_value", "the_value"),
-    "torch.randint": ("low, high, size", "jt.randint(low, high, size)"),  # low can be left out there
     "torch.Tensor": ("data", "jt.float32(data)"),
     "torch.equal": ("input, other", "jt.equal(input, other).all().item()"),
 }
@@ -100,6 +99,7 @@ _UP = "in_channels, out_channels, kernel_size, stride=1, padding=0, output_paddi
 _POOL = "kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False"
 _MEAN = "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True"
 _NORM = "num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True"
+_MADE = "generator=None, dtype=None, device=None"
 RULES = {  # the last part of a name of torch or torch.nn -> Jittor's call
     "Conv2d": Rule(_CONV, "nn.Conv", _CONV),
     "ConvTranspose2d": Rule(_UP, "nn.ConvTranspose", _UP),
@@ -112,6 +112,7 @@ RULES = {  # the last part of a name of torch or torch.nn -> Jittor's call
                       links={"negative_slope": "scale"}, delete=("inplace",)),
     "PReLU": Rule("num_parameters=1, init=0.25", "nn.PReLU", "num_parameters=1, init_=0.25", links={"init": "init_"}),
     "cat": Rule("tensors, dim=0", "jt.concat", "tensors, dim=0"),
+    "randint": Rule(f"low, high, size, {_MADE}", "jt.randint", f"low, high, size, {_MADE}"),  # low must be given
 }  # fmt: skip
 METHODS = {
     "view": Rule("*shape", "", "*shape"),

@@ -205,9 +205,10 @@ mistakes = {
     "one too many": ("range(lo, hi)", "range(lo, hi + 1)"),
     "it never ends": ("for i0 in range(lo, hi):", "i0 = lo\n    while i0 < hi:"),
 }
-edits = {name: jt.edit_kernel(kernel, kernel.source.replace(*change)) for name, change in mistakes.items()}
-for name, edit in edits.items():
-    print(f"{name}: {edit}\n")
+edits = {}
+for name, change in mistakes.items():  # some seconds each
+    edits[name] = jt.edit_kernel(kernel, kernel.source.replace(*change))
+    print(f"{name}: {edits[name]}\n")
 
 edits["a wrong sign"].install()
 print("installed:", (three * 2 + 1).numpy())

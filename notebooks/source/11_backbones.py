@@ -85,6 +85,7 @@ for name, block in {"plain": lambda h, f: f(h).relu(), "residual": lambda h, f: 
     for layer in layers:
         h = block(h, layer)
     gradients = jt.grad((h * h).mean(), [layer.weight for layer in layers])
+    jt.sync(gradients)  # all at once: one by one, each would compute the whole way again
     lengths = np.array([np.linalg.norm(g.numpy()) for g in gradients])
     print(f"{name:<10} the first layer's gradient is {lengths[0] / lengths[-1]:.1e} of the last layer's")
     axis.plot(range(1, 41), lengths / lengths[-1], label=name)
@@ -175,9 +176,8 @@ file = Path(tempfile.mkdtemp()) / "hers.safetensors"
 jt.save(backbones.foreign(colleague.state_dict()), file)
 print(f"{file.name}, {file.stat().st_size / 1e3:.0f} kB")
 for whose, names in {"hers": jt.load(file), "ours": Reader(10).state_dict()}.items():
-    print(
-        f"{whose}:", *list(names)[:5], "...", *[n for n in names if "stage2.skip" in n or "downs" in n or "." not in n]
-    )
+    some = [n for n in names if "stage2.skip" in n or "downs" in n or "." not in n]
+    print(f"{whose}:", *list(names)[:5], "...", *some, sep="\n    ")
 
 # %% exercise 11.2
 # %% [markdown]
@@ -317,7 +317,7 @@ for length in (256, 512, 1024):
     q, k, v = (jt.randn(length, 64).sync() for _ in range(3))
     planned = jt.explain(jt.softmax(q @ k.T / 8, 1) @ v)
     weights, new = length**2 * 4 / 1e6, planned.predicted_peak / 1e6
-    print(f"{length:>5} elements, weights {weights:.2f} MB, new arrays {new:.2f} MB; {planned.kernels[-1].reason}")
+    print(f"{length:>5} elements, weights {weights:.2f} MB, new arrays {new:.2f} MB\n    {planned.kernels[-1].reason}")
 print(planned.kernels[-1].source)
 
 # %% [markdown]

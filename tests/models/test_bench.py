@@ -1,6 +1,7 @@
 """`python -m jt_edu.bench backbones`: rates, their quartiles and the first answers, as a table, a file and a plot."""
 
 import csv
+import sys
 from itertools import count
 
 import pytest
@@ -66,4 +67,15 @@ def test_the_program_writes_a_table_a_file_and_a_plot(tmp_path, capsys, monkeypa
     svg = (tmp_path / "figures" / "backbones.svg").read_text()
     assert "squeezenet1_1: images/s" in svg
     assert svg.count('class="s1"') >= 2  # the rate of PyTorch and its quartiles
-    assert "jt_edu images/s" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "jt_edu images/s" in shown.out
+    assert "squeezenet1_1, batch 1\n" in shown.err  # above the line of its progress
+
+
+def test_a_missing_pytorch_is_told_once_for_all_networks(capsys, monkeypatch):
+    bench._pytorch.cache_clear()
+    monkeypatch.setitem(sys.modules, "torch", None)
+    backbones(["squeezenet1_1", "squeezenet1_0"], [1], size=32, rounds=1)
+    bench._pytorch.cache_clear()
+
+    assert capsys.readouterr().err.count("PyTorch is left out") == 1

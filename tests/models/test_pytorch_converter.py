@@ -116,6 +116,7 @@ WRITTEN = {
     "x.var(0)": "x.var(0, correction=1)",
     "torch.std(x, dim=1, unbiased=False)": "jt.std(x, dim=1, unbiased=False)",
     "torch.randint(0, 9, size=(3,))": "jt.randint(0, 9, (3,))",
+    "torch.randint(0, 9, (3,), device='cpu')": "jt.randint(0, 9, (3,), device='cpu')",
     "torch.Tensor([1, 2])": "jt.float32([1, 2])",
     "x.int()": "x.int32()",
     "torch.zeros(2, dtype=torch.int)": "jt.zeros(2, dtype=jt.int32)",

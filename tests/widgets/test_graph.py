@@ -544,3 +544,13 @@ def test_the_legend_says_what_each_outline_means_and_a_line_looks_unlike_a_modul
 
     assert all(len(each.split()) > 2 for each in words), words
     assert len(set(shapes)) == len(shapes)
+
+
+def test_the_legend_colors_its_dtype_as_a_graph_does(page_of):
+    page = page_of(graph(jt.ones(3).float16() * 2, run=False), **still())
+
+    fills = page.locator(".jt-d-float16").evaluate_all("all => all.map(one => getComputedStyle(one).fill)")
+
+    assert len(fills) > 1
+    assert len(set(fills)) == 1
+    assert fills[0] != "rgb(0, 0, 0)"

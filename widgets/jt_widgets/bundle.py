@@ -102,7 +102,7 @@ def page_html(view: str, title: str, document: bytes, blocks: bytes, state: Mapp
     )  # fmt: skip
 
 
-def snapshot_html(title: str, page: str, static: str, height: int = 640) -> str:
+def snapshot_html(title: str, page: str, static: str, height: int = 700) -> str:
     """A page in a frame, on top of the static form of the same."""
     return SNAPSHOT.format(title=escape(title), page=escape(page), static=static, height=height)
 

@@ -14,7 +14,7 @@ from jt_exercises.verdict import RefusedError, ask
 
 NEAR = 1e-4
 HELP = {
-    "race": "Put a barrier between the two lines, or let one thread alone write each number.",
+    "race": "Put a barrier between the two, or let one thread alone write each number.",
     BETWEEN_BLOCKS: "Let each thread write a number of its own: its place in the whole grid is `cuda.grid(1)`.",
     "divergent barrier": "A barrier is for all threads of a block: put it outside of an `if`, and before any return.",
     "unwritten": "A thread has to write it first, and then comes a barrier.",

@@ -40,8 +40,8 @@ MOST_BYTES = 1 << 20  # of one array, at each end
 MOST_REPORTS = 5
 SOMEBODY = -1  # a rank; it is not known which
 SECONDS = 0.25  # for one cell, until only the ends of ranks are looked at
-HEAD = """This works here, and would not under mpirun. Simulated ranks share what stands in modules; there each rank has
-its own, and sees nothing of what another one changes:"""
+HEAD = """This works here, and would not under mpirun. Simulated ranks share what stands in modules;
+there each rank has its own, and sees nothing of what another one changes:"""
 TAIL = "Try: let ranks send it to each other, by comm.allgather or comm.bcast."
 MPI4PY = "mpi4py knows processes, and these ranks are threads of one: here it says rank 0 of 1 on every rank."
 DOOR = "Try: from jt_edu.mpi import MPI, which has its names, on these ranks and under mpirun."

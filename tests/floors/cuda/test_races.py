@@ -237,8 +237,14 @@ def test_a_race_names_the_lanes_and_the_line_that_are_in_it():
     assert (found.line, found.other, found.threads) == (11, 7, ((0, 0), (0, 16)))
 
 
+def test_a_race_of_a_line_with_itself_does_not_quote_it_twice():
+    (found,) = simulated("row[t // 2] = t", 1, 4).findings
+    assert found.other == found.line
+    assert "wrote in the same line, with" in found.words
+
+
 CURES = {  # what is said of a race, and what to try
-    "two warps with a syncwarp": ("with no barrier between", "cuda.syncthreads() between the two lines"),
+    "two warps with a syncwarp": ("with no barrier between", "cuda.syncthreads() between the two"),
     "a thread beside the one that saw an atomic": ("and no barrier orders two blocks", "a second launch"),
 }
 

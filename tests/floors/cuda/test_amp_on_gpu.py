@@ -41,6 +41,7 @@ def test_a_region_holds_on_its_device(gpu, device, expected):
         assert [str(v.dtype) for v in (there, x @ x)] == expected
         assert [jt.is_autocast_enabled(name) for name in ("cuda", "cpu")] == [device == "cuda", device == "cpu"]
         assert [str(jt.get_autocast_dtype(name)) for name in ("cuda", "cpu")] == [HALF, "bfloat16"]
+    assert amp.is_autocast_available("cuda:0")
 
 
 def test_without_a_name_it_holds_where_the_flag_has_all_computed(gpu):
@@ -58,15 +59,41 @@ def test_a_function_with_a_gradient_of_its_own_is_in_a_region_of_its_device_only
         def execute(self, x):
             return x @ x
 
-        @amp.custom_bwd(device_type="cuda")
-        def grad(self, dout):
-            return dout
-
     x = jt.array(numbers(2, 2)).half()
     with amp.autocast("cuda"), jt.no_grad():
         assert str(Product.apply(x.cuda()).dtype) == SINGLE
     with amp.autocast("cpu", HALF), jt.no_grad():
         assert str(Product.apply(x).dtype) == HALF
+
+
+@pytest.mark.parametrize(("device", "expected"), [("cuda", HALF), ("cpu", SINGLE)])
+def test_a_gradient_of_its_own_is_in_the_region_of_its_device_only(gpu, device, expected):
+    class Same(jt.Function):
+        @amp.custom_fwd
+        def execute(self, x):
+            return x * 1
+
+        @amp.custom_bwd(device_type=device)
+        def grad(self, dout):
+            found.append(str((dout @ dout).dtype))
+            return dout
+
+    found, x = [], jt.array(numbers(2, 2)).cuda()
+    with amp.autocast("cuda"):
+        y = Same.apply(x)
+    jt.grad((y * x).sum(), x)
+
+    assert found == [expected]
+
+
+def test_a_compiled_step_is_captured_anew_for_a_region_of_another_device(gpu):
+    x, step = jt.array(numbers(2, 2)).cuda(), jt.compile(lambda x: x @ x)
+    found = []
+    for device in ("cuda", "cpu"):
+        with amp.autocast(device, HALF, lists="apex"):
+            found.append(str(step(x).dtype))
+
+    assert found == [HALF, SINGLE]
 
 
 def test_a_step_of_training_with_scaled_gradients_gives_a_cpus_weights(gpu):

@@ -324,6 +324,7 @@ MOVES = {
     "module.to": lambda name: jt.nn.Linear(2, 2).to(name),
     "x.cuda": lambda name: jt.ones(2).cuda(int(name[-1])).sync(),
     "module.cuda": lambda name: jt.nn.Linear(2, 2).cuda(name),
+    "memory_allocated": jt.cuda.memory_allocated,
 }
 
 

@@ -58,7 +58,7 @@ class autocast:  # noqa: N801 - PyTorch's name
         self.cache_enabled = yes_or_no("autocast", "cache_enabled", cache_enabled)
         if not isinstance(lists, Lists):
             name = choice("autocast", "lists", lists, (*LISTS,))
-            lists = (LISTS | ON.get(self.device, {}))[name]
+            lists = ON.get((name, self.device), LISTS[name])
         self.lists = lists
         self._outer: dict[Any, list[Any]] = {}  # of each thread: what held before it entered, once for each time
 

@@ -47,7 +47,7 @@ def custom_fwd(
         ...     x.dtype, Root.apply(x).dtype
         (jt.bfloat16, jt.float32)
     """
-    device = device_type and place("custom_fwd", device_type)
+    device = None if device_type is None else place("custom_fwd", device_type)
     if fwd is None:
         return partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
     wanted = None if cast_inputs is None else as_dtype(cast_inputs)
@@ -94,7 +94,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str | None
         >>> y.dtype, jt.grad(y.sum(), w).dtype
         (jt.bfloat16, jt.float32)
     """
-    device = device_type and place("custom_bwd", device_type)
+    device = None if device_type is None else place("custom_bwd", device_type)
     if bwd is None:
         return partial(custom_bwd, device_type=device_type)
 

@@ -12,14 +12,13 @@ from __future__ import annotations
 import re
 from typing import Any, Self
 
-from jt_edu import backends
 from jt_edu.backends.convolve.options import options, set_options
 from jt_edu.base.context import current
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import short
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.runtime.devices import CPU, CPU_BACKENDS, CUDA, default_device
-from jt_edu.variable.torch_keywords import DEVICES, place
+from jt_edu.variable.torch_keywords import is_device, place
 
 __all__ = ["device", "get_default_device", "set_default_device", "use_deterministic_algorithms"]
 
@@ -46,10 +45,10 @@ class device(str):  # noqa: N801 - PyTorch's name
     _before: list[str]
 
     def __new__(cls, type: Any, index: int | None = None) -> Self:  # noqa: D102 - PyTorch's words
-        name = f"{CUDA}:{type}" if isinstance(type, int) and type is not True else str(type)
+        name = f"{CUDA}:{type}" if isinstance(type, int) else str(type)
         name += "" if index is None else f":{index}"
         kind, colon, number = name.partition(":")
-        if kind not in (*DEVICES, *backends.names()) or (colon and not re.fullmatch("[0-9]{1,4}", number)):
+        if not is_device(kind) or (colon and not re.fullmatch("[0-9]{1,4}", number)):
             raise ArgumentError("device takes the name of one", short(name), "jt.device('cpu'), or jt.device('cuda:0')")
         made = super().__new__(cls, name)
         made._before = []

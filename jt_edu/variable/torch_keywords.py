@@ -205,8 +205,8 @@ def place(function: str, device: Any) -> str:
         if name == CUDA:
             found += ", and no GPU"
         elif name in backends.names():
-            way = f"jt.flags.backend = {name!r}, which computes there"
-        raise ArgumentError(f"{function} works in main memory", found, way)
+            way = f"jt.flags.backend = {name!r}, which computes in main memory"
+        raise ArgumentError(f"{function} takes a device that is there", found, way)
     if colon and not re.fullmatch("[0-9]{1,4}", number):
         raise ArgumentError("a device is a name, or a name and a number", short(device), f"'{name}:0'")
     if number and name != CPU:

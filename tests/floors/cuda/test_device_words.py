@@ -17,7 +17,8 @@ from torch.cuda.amp import GradScaler
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 torch.manual_seed(0)
 torch.cuda.manual_seed_all(0)
-cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
+torch.use_deterministic_algorithms(True)
+deterministic, torch.backends.cudnn.benchmark = cudnn.deterministic, False
 
 model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)).to(device)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
@@ -54,7 +55,7 @@ def run(tmp_path):
 
 def test_the_usual_script_of_pytorch_runs_and_a_gpu_has_a_cpus_losses(gpu, tmp_path, monkeypatch):
     there = run(tmp_path)
-    assert there["places"] == {"cuda"} and gpu.launches
+    assert there["places"] == {"cuda"} and gpu.launches and there["deterministic"]
     monkeypatch.setattr(jt.cuda, "is_available", lambda: False)
     here = run(tmp_path)
 

@@ -99,8 +99,13 @@ def test_inside_a_device_all_is_computed_there_and_afterwards_where_it_was(gpu):
 def test_a_copy_is_a_var_of_its_own():
     x = jt.ones(2)
     assert x.to("cpu") is x and x.to("cpu", copy=True) is not x
+
+
+@pytest.mark.parametrize("moved", [jt.ones(2), jt.nn.ReLU()])
+def test_a_wish_not_to_wait_is_yes_or_no(moved):
+    assert moved.to("cpu", non_blocking=True) is moved
     with pytest.raises(ArgumentError, match="non_blocking"):
-        x.to("cpu", non_blocking="yes")
+        moved.to("cpu", non_blocking="yes")
 
 
 def test_words_for_the_memory_and_the_kind_of_a_gpu(gpu):

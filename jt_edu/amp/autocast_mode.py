@@ -35,7 +35,7 @@ class autocast:  # noqa: N801 - PyTorch's name
         lists: "pytorch", its table for the device; "apex", that of opt_level O1; or `Lists` of one's own.
 
     Raises:
-        ArgumentError: another device, or no such lists.
+        ArgumentError: a device that is not there, or no such lists.
         DtypeError: another dtype.
 
     Source: PyTorch's documentation, "Automatic Mixed Precision package", op-specific behavior; Apex's, "apex.amp".
@@ -104,10 +104,10 @@ def _device(function: str, device: Any) -> str:
     return default_device() if device is None else place(function, device)
 
 
-def _region(function: str, device_type: Any) -> Any:
+def _region(function: str, device_type: Any) -> Region | None:
     """The region that holds on a device here."""
     region, device = current().threads.now.autocast, _device(function, device_type)
-    return region if region is not None and region.device == device else None
+    return region if region and region.device == device else None
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:

@@ -40,7 +40,7 @@ class GradScaler:
         enabled: False: nothing is scaled, and every step is made.
 
     Raises:
-        ArgumentError: a factor on the wrong side of 1, or another device.
+        ArgumentError: a factor on the wrong side of 1, or a device that is not there.
 
     Source: PyTorch's `torch.amp.GradScaler`; Micikevicius et al. 2018 (arXiv:1710.03740).
 

@@ -17,7 +17,7 @@ from jt_edu.base.errors import DtypeError
 from jt_edu.base.scoped import scoped
 from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.runtime.devices import default_device, is_there
-from jt_edu.variable.autocast import Lists, Region
+from jt_edu.variable.autocast import Lists, Region, holding
 from jt_edu.variable.torch_keywords import place
 
 __all__ = ["autocast", "get_autocast_dtype", "is_autocast_available", "is_autocast_enabled"]
@@ -106,8 +106,7 @@ def _device(function: str, device: Any) -> str:
 
 def _region(function: str, device_type: Any) -> Region | None:
     """The region that holds on a device here."""
-    region, device = current().threads.now.autocast, _device(function, device_type)
-    return region if region and region.device == device else None
+    return holding(current().threads.now.autocast, _device(function, device_type))
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from jt_edu.base.context import current
 from jt_edu.base.dtypes import DType, as_dtype
 from jt_edu.base.errors import GradientError
-from jt_edu.variable.autocast import Region, inside, may_be_cast
+from jt_edu.variable.autocast import Region, holding, inside, may_be_cast
 from jt_edu.variable.pytree import is_structure, parts_of, rebuilt
 from jt_edu.variable.torch_keywords import place
 from jt_edu.variable.var import Var, as_var
@@ -54,9 +54,7 @@ def custom_fwd(
 
     @wraps(fwd)
     def execute(self: Any, *args: Any, **named: Any) -> Any:
-        region = current().threads.now.autocast
-        if region and device not in (None, region.device):
-            region = None
+        region = holding(current().threads.now.autocast, device)
         if wanted is None or region is None:
             self.region = region and Region(region.dtype, region.lists, keeps=False, device=region.device)
             return fwd(self, *args, **named)
@@ -103,7 +101,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str | None
         if "region" not in vars(self):
             found = f"{type(self).__name__}.execute without it"
             raise GradientError("custom_bwd goes with custom_fwd", found, "@jt.amp.custom_fwd above execute")
-        with inside(self.region if self.region and device in (None, self.region.device) else None):
+        with inside(holding(self.region, device)):
             return bwd(self, *douts)
 
     return grad

@@ -238,6 +238,17 @@ def in_force(context: Context) -> Any:
     return None if region is None else region.key
 
 
+def holding(region: Region | None, device: str | None) -> Region | None:
+    """A region, if it holds on a device; None is any.
+
+    Example:
+        >>> region = Region(jt.bfloat16, Lists())
+        >>> holding(region, None) is holding(region, "cpu") is region, holding(region, "cuda")
+        (True, None)
+    """
+    return region if region is not None and device in (None, region.device) else None
+
+
 @contextmanager
 def inside(region: Region | None) -> Iterator[None]:
     """In this region, or in none.

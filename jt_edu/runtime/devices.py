@@ -168,11 +168,12 @@ def put(data: Any, name: str, node: Node) -> Node:
     return fresh
 
 
-def to_cuda(to: Callable[[str], Any]) -> Callable[..., Any]:
+def to_cuda(to: Callable[..., Any]) -> Callable[..., Any]:
     """What `x.cuda` is for the `x.to` of a Var or a module; `x.cuda(0)` names the GPU of this thread."""
 
-    def cuda(device: Any = None, non_blocking: bool = False) -> Any:  # noqa: ARG001 - nobody waits for a copy
-        return to(CUDA if device is None else f"{CUDA}:{str(device).removeprefix(f'{CUDA}:')}")
+    def cuda(device: Any = None, non_blocking: bool = False) -> Any:
+        name = CUDA if device is None else f"{CUDA}:{str(device).removeprefix(f'{CUDA}:')}"
+        return to(name, non_blocking=non_blocking)
 
     return cuda
 

@@ -130,6 +130,5 @@ def _memory(device: Any) -> DeviceMemory:
     """That of this thread's GPU, which is the only one that may be named."""
     if not is_available():
         return NONE
-    if device is not None:
-        check_number(number_of(device))
+    check_number(number_of("cuda" if device is None else device))
     return here().memory

@@ -59,9 +59,7 @@ def block_picture(
 ) -> str:  # fmt: skip
     """The HTML of a block; `in_a_row` threads stand side by side. `words` are what was found, in lines."""
     cut = "; ".join(_cut(text, stops))
-    said = [(line, "f") for line in words]
-    if cut:
-        said.append((f"no room for {cut}", ""))
+    said = [(line, "f") for line in words] + ([(f"no room for {cut}", "")] if cut else [])
     text, stops = text[:MOST_LINES], stops[:MOST_STOPS]
     top = 24 + ROW * (len(text) + len(said)) + 14  # below the kernel
     threads = min(len(stops[0].lines), MOST_THREADS)

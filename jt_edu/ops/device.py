@@ -12,11 +12,10 @@ from __future__ import annotations
 import re
 from typing import Any, Self
 
-from jt_edu.backends.convolve.options import options, set_options
+from jt_edu.backends import conv
 from jt_edu.base.context import current
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import short
-from jt_edu.ops.arguments import yes_or_no
 from jt_edu.runtime.devices import CPU, CPU_BACKENDS, CUDA, default_device
 from jt_edu.variable.torch_keywords import is_device, place
 
@@ -47,8 +46,7 @@ class device(str):  # noqa: N801 - PyTorch's name
     def __new__(cls, type: Any, index: int | None = None) -> Self:  # noqa: D102 - PyTorch's words
         name = f"{CUDA}:{type}" if isinstance(type, int) else str(type)
         name += "" if index is None else f":{index}"
-        kind, colon, number = name.partition(":")
-        if not is_device(kind) or (colon and not re.fullmatch("[0-9]{1,4}", number)):
+        if not (is_device(name) and re.fullmatch("[^:]+(:[0-9]{1,4})?", name)):
             raise ArgumentError("device takes the name of one", short(name), "jt.device('cpu'), or jt.device('cuda:0')")
         made = super().__new__(cls, name)
         made._before = []
@@ -116,4 +114,4 @@ def use_deterministic_algorithms(mode: bool) -> None:
     Example:
         >>> use_deterministic_algorithms(False)
     """
-    set_options(options()._replace(deterministic=yes_or_no("use_deterministic_algorithms", "mode", mode)))
+    conv.deterministic = mode  # type: ignore[attr-defined]  # a setting

@@ -13,7 +13,7 @@ tensor, as_tensor                                           PyTorch's names for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from jt_edu.base.dtypes import DType, as_dtype
@@ -65,6 +65,9 @@ def size(x: Var) -> Size:
     return found
 
 
+_named = lru_cache(64)(named.device)  # one object for each: it is asked for in every step
+
+
 def device(x: Var) -> named.device:
     """Where x lies, or will: "cpu", or the device of a backend with arrays of its own.
 
@@ -72,7 +75,7 @@ def device(x: Var) -> named.device:
         >>> ones(2).device, ones(2).device.type
         ('cpu', 'cpu')
     """
-    return named.device(device_of(x.node))
+    return _named(device_of(x.node))
 
 
 def cuda(x: Var) -> Callable[..., Var]:

@@ -172,8 +172,8 @@ def to_cuda(to: Callable[..., Any]) -> Callable[..., Any]:
     """What `x.cuda` is for the `x.to` of a Var or a module; `x.cuda(0)` names the GPU of this thread."""
 
     def cuda(device: Any = None, non_blocking: bool = False) -> Any:
-        name = CUDA if device is None else f"{CUDA}:{str(device).removeprefix(f'{CUDA}:')}"
-        return to(name, non_blocking=non_blocking)
+        number = "" if device is None else str(device).removeprefix(CUDA).removeprefix(":")
+        return to(f"{CUDA}:{number}" if number else CUDA, non_blocking=non_blocking)
 
     return cuda
 
@@ -207,7 +207,34 @@ def device_of(node: Node) -> str:
         return CPU
     if (found := chosen(current())) is not None and not isinstance(node.op, Move):
         return found.device
-    return places(needed([node]), None)[node] or CPU
+    return nearest(node) or CPU
+
+
+def nearest(wanted: Node) -> str:
+    """Where a value lies, or will, by the nearest leaf that lies somewhere; "" where any place will do.
+
+    Whether another leaf lies elsewhere is not looked at, so that a deep graph takes no longer: a run does that.
+    """
+    waiting, seen, indexed = [wanted], {wanted}, False
+    for node in waiting:  # which grows
+        if node.data is not None:
+            if found := _place_of(node):
+                return found
+        elif isinstance(node.op, Move):
+            return node.op.target
+        else:
+            looks = isinstance(node.op, (Reindex, ReindexReduce))
+            indexed = indexed or (looks and len(node.inputs) > 1)
+            fresh = [i for i in (node.inputs[:1] if looks else node.inputs) if i not in seen]
+            seen.update(fresh)
+            waiting += fresh
+    return places(needed([wanted]), None)[wanted] if indexed else ""
+
+
+def _place_of(leaf: Node) -> str:
+    """Where numbers lie; "" for one that fits everywhere."""
+    device: str = CPU if leaf.op is CONSTANT else leaf.data.device
+    return "" if device == CPU and not leaf.shape else device
 
 
 def places(order: Sequence[Node], all_on: Device | None) -> dict[Node, str]:
@@ -223,8 +250,7 @@ def places(order: Sequence[Node], all_on: Device | None) -> dict[Node, str]:
         elif all_on is not None:
             found[node] = all_on.device
         elif node.data is not None:
-            device = CPU if node.op is CONSTANT else node.data.device
-            found[node] = "" if device == CPU and not node.shape else device
+            found[node] = _place_of(node)
         else:
             looks = node.inputs[1:] if isinstance(node.op, (Reindex, ReindexReduce)) else ()  # a CPU's indices fit
             theirs = {found[i]: i for i in node.inputs if i not in looks or found[i] != CPU}

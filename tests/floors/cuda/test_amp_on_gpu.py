@@ -6,6 +6,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import amp
 from jt_edu.optim.swa_utils import AveragedModel, update_bn
+from jt_edu.runtime import devices
 
 HALF, SINGLE = "float16", "float32"
 
@@ -19,11 +20,11 @@ def test_by_default_products_are_float16_and_what_overflows_is_float32(gpu):
     with amp.autocast("cuda"):
         y = x @ x
         found = [y, y + 1, jt.exp(y), y.sum(), jt.nn.softmax(y, 1), jt.log1p(y), jt.logsumexp(y, 1)]
-        found.append(jt.nn.functional.rms_norm(y, (2,)))
+        found += [jt.nn.functional.rms_norm(y, (2,)), 1 / y]
         with pytest.raises(jt.DtypeError, match="binary_cross_entropy_with_logits"):
             jt.nn.functional.binary_cross_entropy(y, y)
 
-    assert [str(v.dtype) for v in found] == [HALF] * 2 + [SINGLE] * 6
+    assert [str(v.dtype) for v in found] == [HALF] * 2 + [SINGLE] * 7
 
 
 def test_numbers_that_are_put_into_halves_make_them_as_wide(gpu):
@@ -42,6 +43,53 @@ def test_a_region_holds_on_its_device(gpu, device, expected):
         assert [jt.is_autocast_enabled(name) for name in ("cuda", "cpu")] == [device == "cuda", device == "cpu"]
         assert [str(jt.get_autocast_dtype(name)) for name in ("cuda", "cpu")] == [HALF, "bfloat16"]
     assert amp.is_autocast_available("cuda:0")
+
+
+def test_regions_of_two_devices_hold_beside_each_other(gpu):
+    x = jt.array(numbers(2, 2))
+    there, dtypes = x.cuda(), lambda: [str((v @ v).dtype) for v in (x, there)]
+    with amp.autocast("cpu"), amp.autocast("cuda"):
+        assert dtypes() == ["bfloat16", HALF] and jt.is_autocast_enabled("cpu") and jt.is_autocast_enabled("cuda")
+        with amp.autocast("cpu", enabled=False):
+            assert dtypes() == [SINGLE, HALF]
+        with amp.autocast("cuda", enabled=False):
+            assert dtypes() == ["bfloat16", SINGLE]
+        with amp.autocast("cpu", HALF):
+            assert dtypes() == [HALF, HALF]
+        assert dtypes() == ["bfloat16", HALF]
+    assert dtypes() == [SINGLE, SINGLE]
+
+
+def test_what_is_made_of_numbers_alone_is_cast_beside_what_lies_on_the_gpu(gpu):
+    x = jt.array(numbers(2, 2)).cuda()
+    with amp.autocast("cuda"):
+        found = [x @ jt.ones(2, 2), jt.zeros(2, 2) @ x, jt.ones(2, 2) @ jt.ones(2, 2)]
+    assert [str(v.dtype) for v in found] == [HALF, HALF, SINGLE]
+
+
+def test_a_region_does_not_search_a_graph_for_where_it_lies(gpu, monkeypatch):
+    x, w = jt.array(numbers(2, 2)).cuda().sync(), jt.array(numbers(2, 2)).cuda().sync()
+    monkeypatch.setattr(devices, "needed", lambda wanted: pytest.fail("each call would take longer than the last"))
+    with amp.autocast("cuda"):
+        for _ in range(3):
+            x = jt.nn.relu(x @ w) + x
+        assert str((x @ w).dtype) == HALF and x.device == "cuda"
+
+
+def test_apexs_casts_hold_on_a_gpu(gpu):
+    x = jt.array(numbers(2, 2)).cuda()
+    amp.init()
+    try:
+        assert str((x @ x).dtype) == HALF
+    finally:
+        amp.init(enabled=False)
+
+
+def test_a_function_decorated_before_the_flag_is_set_computes_where_the_flag_says(gpu):
+    product, x = amp.autocast()(lambda v: v @ v), jt.array(numbers(2, 2))
+    with jt.flag_scope(use_cuda=1):
+        assert str(product(x).dtype) == HALF
+    assert str(product(x).dtype) == "bfloat16"
 
 
 def test_without_a_name_it_holds_where_the_flag_has_all_computed(gpu):
@@ -134,3 +182,22 @@ def test_the_array_api_names_the_gpu_and_moves_there(gpu):
     assert x.astype("float64", device="cuda").device == "cuda"
     with jt.flag_scope(use_cuda=1):
         assert info.default_device() == "cuda"
+
+
+def test_what_is_switched_off_or_only_defined_needs_no_gpu():
+    class Product(jt.Function):
+        @jt.cuda.amp.custom_fwd(cast_inputs=SINGLE)
+        def execute(self, x):
+            return x @ x
+
+        @jt.cuda.amp.custom_bwd
+        def grad(self, dout):
+            return dout
+
+    scaler = jt.cuda.amp.GradScaler(enabled=False)
+    with amp.autocast("cuda", enabled=False), jt.cuda.amp.autocast(enabled=False):
+        assert not jt.is_autocast_enabled("cuda") and str(jt.get_autocast_dtype("cuda")) == HALF
+        assert str(Product.apply(jt.ones(2, 2)).dtype) == SINGLE
+    assert isinstance(scaler, jt.cuda.amp.GradScaler) and isinstance(scaler, amp.GradScaler)
+    with pytest.raises(jt.ArgumentError, match="device takes the name of one; found 'cudda'"):
+        amp.autocast("cudda", enabled=False)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu import backends
 from jt_edu.base.errors import ArgumentError
 
 SCRIPT = """
@@ -94,6 +95,37 @@ def test_inside_a_device_all_is_computed_there_and_afterwards_where_it_was(gpu):
         with jt.device("cuda"):
             pass
         assert jt.flags.backend == "python"
+
+
+def test_a_device_gives_back_the_backend_that_was_chosen_before_whatever_was_set_inside(gpu):
+    with jt.flag_scope(backend="python"):
+        with jt.device("cuda"):
+            jt.flags.use_cuda, jt.flags.backend = 0, "numba"
+        assert (jt.flags.backend, jt.flags.use_cuda) == ("python", 0)
+
+
+def test_ranks_that_enter_one_device_get_back_what_each_of_them_had(gpu):
+    there = jt.device("cuda")
+
+    def program(comm):
+        jt.flags.backend = ("python", "numba")[comm.rank]
+        with there:
+            comm.barrier()
+        return jt.flags.backend
+
+    assert jt.simulate(2)(program) == ["python", "numba"]
+
+
+def test_where_a_var_lies_is_told_without_a_look_at_what_is_installed(monkeypatch):
+    monkeypatch.setattr(backends, "_announced", lambda: pytest.fail("it takes milliseconds"))
+    assert jt.ones(2).device == jt.device("cpu") and jt.device("cuda:1").index == 1
+
+
+def test_cuda_takes_the_name_of_a_device(gpu):
+    for name in (jt.device("cuda"), "cuda", "cuda:0", jt.device("cuda", 0), 0, None):
+        assert jt.ones(2).cuda(name).device == jt.nn.Linear(1, 1).cuda(name).weight.device == "cuda"
+    with pytest.raises(ArgumentError, match="found non_blocking=7"):
+        jt.ones(2).cuda(non_blocking=7)
 
 
 def test_a_copy_is_a_var_of_its_own():

@@ -201,7 +201,7 @@ def place(function: str, device: Any) -> str:
     """
     name, colon, number = (CPU if device is None else str(device)).partition(":")
     if not is_there(name):
-        found, way = f"device={short(device)}", "device='cpu'"
+        found, way = f"device={short(device)}", "'cpu'"
         if name == CUDA:
             found += ", and no GPU"
         elif name in backends.names():

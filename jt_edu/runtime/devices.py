@@ -192,10 +192,9 @@ def use_cuda(value: int) -> None:
 
 def is_there(name: str) -> bool:
     """Whether a device of that name can be had."""
-    if name != CUDA:
-        return name == CPU or (name in backends.names() and device_named(name) is not None)
-    with suppress(BackendError):  # there is no GPU
-        return device_named(CUDA) is not None
+    known = name in (CPU, CUDA) or name in backends.names()
+    with suppress(BackendError):  # there is no GPU, or a package that cannot be loaded
+        return name == CPU or (known and device_named(name) is not None)
     return False
 
 

@@ -205,6 +205,7 @@ def place(function: str, device: Any) -> str:
         if name == CUDA:
             found += ", and no GPU"
         elif name in backends.names():
+            device_named(name)  # or the reason why it cannot be loaded
             way = f"jt.flags.backend = {name!r}, which computes there"
         raise ArgumentError(f"{function} works in main memory", found, way)
     if colon and not re.fullmatch("[0-9]{1,4}", number):

@@ -130,7 +130,9 @@ def test_cuda_takes_the_name_of_a_device(gpu):
 def test_to_another_var_is_its_dtype_and_its_device(gpu):
     there = jt.ones(2).half().cuda()
     found = jt.ones(2).to(there)
-    assert (found.device, str(found.dtype)) == ("cuda", "float16") and found.to(jt.array([1])).device == "cpu"
+    weight = jt.nn.Linear(1, 1).to(there).weight
+    assert (found.device, str(found.dtype)) == (weight.device, str(weight.dtype)) == ("cuda", "float16")
+    assert found.to(jt.array([1])).device == "cpu"
 
 
 def test_a_copy_is_a_var_of_its_own():

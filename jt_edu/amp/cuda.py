@@ -45,6 +45,6 @@ def autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool = True
         >>> with jt.cuda.amp.autocast():
         ...     pass
         Traceback (most recent call last):
-        ArgumentError: autocast works in main memory; found device='cuda', and no GPU. Try: 'cpu'.
+        ArgumentError: autocast works in main memory; found device='cuda', and no GPU. Try: ...
     """
     return autocast_mode.autocast("cuda", dtype, enabled, cache_enabled)

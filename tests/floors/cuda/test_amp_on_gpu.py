@@ -9,6 +9,7 @@ import jt_edu as jt
 from jt_edu import amp, backends
 from jt_edu.optim.swa_utils import AveragedModel, update_bn
 from jt_edu.runtime import devices
+from tests.floors.cuda.fake_driver import FakeLibrary
 
 HALF, SINGLE = "float16", "float32"
 
@@ -171,7 +172,10 @@ def test_a_package_that_cannot_be_loaded_is_no_device_and_who_names_it_is_told_w
         jt.ones(1).to("broken")
 
 
-def test_what_is_switched_off_or_only_defined_needs_no_gpu():
+def test_what_is_switched_off_or_only_defined_needs_no_gpu(card, monkeypatch):
+    card(FakeLibrary(names=()))
+    monkeypatch.delitem(backends._loaded, "cuda", raising=False)
+
     class Product(jt.Function):
         @jt.cuda.amp.custom_fwd(cast_inputs=SINGLE)
         def execute(self, x):
@@ -186,5 +190,7 @@ def test_what_is_switched_off_or_only_defined_needs_no_gpu():
         assert not jt.is_autocast_enabled("cuda") and str(jt.get_autocast_dtype("cuda")) == HALF
         assert str(Product.apply(jt.ones(2, 2)).dtype) == SINGLE
     assert isinstance(scaler, jt.cuda.amp.GradScaler) and isinstance(scaler, amp.GradScaler)
+    with pytest.raises(jt.ArgumentError, match=r"and no GPU\. Try: 'cpu', or enabled=jt\.cuda\.is_available\(\)"):
+        jt.cuda.amp.autocast()
     with pytest.raises(jt.ArgumentError, match="device takes the name of one; found 'cudda'"):
         amp.autocast("cudda", enabled=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-from jt_edu.amp.lists import BY_DEFAULT, LISTS, LOWER, ON
+from jt_edu.amp.lists import BY_DEFAULT, LISTS, LOWER, ON, SWITCH
 from jt_edu.base.context import current
 from jt_edu.base.dtypes import DType, as_dtype
 from jt_edu.base.errors import DtypeError
@@ -57,7 +57,7 @@ class autocast:  # noqa: N801 - PyTorch's name
         self.enabled = yes_or_no("autocast", "enabled", enabled)
         self._device = None  # then that of the flags
         if device_type is not None:
-            self._device = place("autocast", device_type) if enabled else named(device_type).type
+            self._device = place("autocast", device_type, SWITCH) if enabled else named(device_type).type
         self._dtype = None if dtype is None else _lower(dtype)
         self.cache_enabled = yes_or_no("autocast", "cache_enabled", cache_enabled)
         self._lists = lists if isinstance(lists, Lists) else choice("autocast", "lists", lists, (*LISTS,))

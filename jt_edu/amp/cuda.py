@@ -45,6 +45,6 @@ def autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool = True
         >>> with jt.cuda.amp.autocast():
         ...     pass
         Traceback (most recent call last):
-        ArgumentError: autocast takes a device that is there; found device='cuda', and no GPU. Try: device='cpu'.
+        ArgumentError: autocast takes a device that is there; found device='cuda', and no GPU. Try: ...
     """
     return autocast_mode.autocast("cuda", dtype, enabled, cache_enabled)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.amp.lists import SWITCH
 from jt_edu.amp.loss_scaler import LossScaler, let_go, make, unscaled
 from jt_edu.base.errors import ArgumentError, DtypeError, GradientError
 from jt_edu.base.own import doing
@@ -62,7 +63,7 @@ class GradScaler:
     ) -> None:  # fmt: skip
         self._enabled = yes_or_no("GradScaler", "enabled", enabled)
         if enabled or device is None:
-            place("GradScaler", device)
+            place("GradScaler", device, SWITCH)
         else:  # what scales nothing needs no GPU
             named(device)
         self._rule = LossScaler(init_scale, growth_factor=growth_factor, backoff_factor=backoff_factor,

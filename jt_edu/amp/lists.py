@@ -88,3 +88,4 @@ LISTS = {"pytorch": PYTORCH, "apex": APEX}
 ON = {("pytorch", "cuda"): CUDA}  # what is another list on a device
 LOWER = (bfloat16, float16)  # dtypes of a region
 BY_DEFAULT = {"cuda": float16}  # elsewhere the first one
+SWITCH = "'cpu', or enabled=jt.cuda.is_available()"  # what to try where a device is not there

@@ -192,10 +192,9 @@ def use_cuda(value: int) -> None:
 
 def is_there(name: str) -> bool:
     """Whether a device of that name can be had."""
-    if name != CUDA:
-        return name == CPU or (name in backends.names() and device_named(name) is not None)
-    with suppress(BackendError):  # there is no GPU
-        return device_named(CUDA) is not None
+    known = name in (CPU, CUDA) or name in backends.names()
+    with suppress(BackendError):  # there is no GPU, or a package that cannot be loaded
+        return name == CPU or (known and device_named(name) is not None)
     return False
 
 
@@ -213,9 +212,10 @@ def device_of(node: Node) -> str:
 def nearest(wanted: Node) -> str:
     """Where a value lies, or will, by the nearest leaf that lies somewhere; "" where any place will do.
 
-    Whether another leaf lies elsewhere is not looked at, so that a deep graph takes no longer: a run does that.
+    Whether another leaf lies elsewhere is not looked at, so that a deep graph takes no longer, and stays folded: a run
+    does that. Whole numbers may be a CPU's indices, and are asked last.
     """
-    waiting, seen, indexed = [wanted], {wanted}, False
+    waiting, seen, whole = [wanted], {wanted}, False
     for node in waiting:  # which grows
         if node.data is not None:
             if found := _place_of(node):
@@ -223,12 +223,12 @@ def nearest(wanted: Node) -> str:
         elif isinstance(node.op, Move):
             return node.op.target
         else:
-            looks = isinstance(node.op, (Reindex, ReindexReduce))
-            indexed = indexed or (looks and len(node.inputs) > 1)
-            fresh = [i for i in (node.inputs[:1] if looks else node.inputs) if i not in seen]
+            fresh = [i for i in node.behind if i not in seen]
             seen.update(fresh)
-            waiting += fresh
-    return places(needed([wanted]), None)[wanted] if indexed else ""
+            floats = [i for i in fresh if i.dtype.kind in "fc"]
+            waiting += floats
+            whole = whole or len(floats) < len(fresh)
+    return places(needed([wanted]), None)[wanted] if whole else ""
 
 
 def _place_of(leaf: Node) -> str:

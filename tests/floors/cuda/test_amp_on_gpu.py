@@ -1,12 +1,15 @@
 """Mixed precision on a GPU: PyTorch's table for it, where a region holds, and a step of training."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import amp
+from jt_edu import amp, backends
 from jt_edu.optim.swa_utils import AveragedModel, update_bn
 from jt_edu.runtime import devices
+from tests.floors.cuda.fake_driver import FakeLibrary
 
 HALF, SINGLE = "float16", "float32"
 
@@ -169,6 +172,8 @@ def test_an_averaged_network_and_its_batches_are_moved(gpu):
     averaged.module.train()
     update_bn([jt.array([[1.0], [3.0]])], averaged, device="cuda")
 
+    with pytest.raises(jt.ArgumentError, match="update_bn takes a device that is there; found device=0"):
+        update_bn([jt.ones(2, 1)], averaged, device=0)
     norm = averaged.module[0]
     assert (norm.weight.device, norm.running_mean.device, net[0].weight.device) == ("cuda", "cuda", "cpu")
     assert norm.running_mean.tolist() == [2.0]
@@ -184,7 +189,20 @@ def test_the_array_api_names_the_gpu_and_moves_there(gpu):
         assert info.default_device() == "cuda"
 
 
-def test_what_is_switched_off_or_only_defined_needs_no_gpu():
+def test_a_package_that_cannot_be_loaded_is_no_device_and_who_names_it_is_told_why(monkeypatch):
+    def load():
+        raise ImportError("no libbroken")
+
+    monkeypatch.setattr(backends, "_announced", lambda: [SimpleNamespace(name="broken", load=load)])
+    assert "broken" not in jt.__array_namespace_info__().devices() and not amp.is_autocast_available("broken")
+    with pytest.raises(jt.BackendError, match="no libbroken"):
+        jt.ones(1).to("broken")
+
+
+def test_what_is_switched_off_or_only_defined_needs_no_gpu(card, monkeypatch):
+    card(FakeLibrary(names=()))
+    monkeypatch.delitem(backends._loaded, "cuda", raising=False)
+
     class Product(jt.Function):
         @jt.cuda.amp.custom_fwd(cast_inputs=SINGLE)
         def execute(self, x):
@@ -199,5 +217,7 @@ def test_what_is_switched_off_or_only_defined_needs_no_gpu():
         assert not jt.is_autocast_enabled("cuda") and str(jt.get_autocast_dtype("cuda")) == HALF
         assert str(Product.apply(jt.ones(2, 2)).dtype) == SINGLE
     assert isinstance(scaler, jt.cuda.amp.GradScaler) and isinstance(scaler, amp.GradScaler)
+    with pytest.raises(jt.ArgumentError, match=r"and no GPU\. Try: 'cpu', or enabled=jt\.cuda\.is_available\(\)"):
+        jt.cuda.amp.autocast()
     with pytest.raises(jt.ArgumentError, match="device takes the name of one; found 'cudda'"):
         amp.autocast("cudda", enabled=False)

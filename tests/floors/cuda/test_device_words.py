@@ -128,6 +128,14 @@ def test_cuda_takes_the_name_of_a_device(gpu):
         jt.ones(2).cuda(non_blocking=7)
 
 
+def test_to_another_var_is_its_dtype_and_its_device(gpu):
+    there = jt.ones(2).half().cuda()
+    found = jt.ones(2).to(there)
+    weight = jt.nn.Linear(1, 1).to(there).weight
+    assert (found.device, str(found.dtype)) == (weight.device, str(weight.dtype)) == ("cuda", "float16")
+    assert found.to(jt.array([1])).device == "cpu"
+
+
 def test_a_copy_is_a_var_of_its_own():
     x = jt.ones(2)
     assert x.to("cpu") is x and x.to("cpu", copy=True) is not x
@@ -162,5 +170,7 @@ def test_numbers_of_a_file_that_share_memory_share_it_on_the_gpu(gpu, tmp_path):
     found = jt.load(tmp_path / "both.pth", "cuda")
 
     assert found["a"] is found["b"][0] and found["a"].device == "cuda"
+    (found["a"] * 3).sum().backward()
+    assert found["a"].grad.tolist() == [3.0, 3.0]  # of a leaf, as without a device
     with pytest.raises(ArgumentError, match=r"load runs no code of a file; found weights_only=False"):
         jt.load(tmp_path / "both.pth", weights_only=False)

@@ -58,9 +58,7 @@ def custom_fwd(
         if region and device:
             region = region.on(device)
         if wanted is None or region is None:
-            self.region = region and Region(
-                region.dtype, region.lists, keeps=False, device=region.device, others=region.others
-            )
+            self.region = region and Region(region.dtype, region.lists, None, False, region.device, region.others)
             return fwd(self, *args, **named)
         self.region = None
         with inside(None):

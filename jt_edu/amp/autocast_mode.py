@@ -116,7 +116,8 @@ def _lower(dtype: Any) -> DType:
 def _region(device_type: Any) -> Any:
     """The region that holds on a device here; by default on that of the flags."""
     region = current().threads.now.autocast
-    return region and region.on(named(default_device() if device_type is None else device_type).type)
+    name = named(default_device() if device_type is None else device_type).type
+    return region and region.on(name)
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-from jt_edu.amp.lists import BY_DEFAULT, LISTS, LOWER, ON
+from jt_edu.amp.lists import BY_DEFAULT, LISTS, LOWER, ON, SWITCH
 from jt_edu.base.context import current
 from jt_edu.base.dtypes import DType, as_dtype
 from jt_edu.base.errors import DtypeError
 from jt_edu.base.scoped import scoped
 from jt_edu.ops.arguments import choice, yes_or_no
+from jt_edu.ops.device import device as named
 from jt_edu.runtime.devices import default_device, is_there
 from jt_edu.variable.autocast import Lists, Region
 from jt_edu.variable.torch_keywords import place
@@ -28,14 +29,15 @@ class autocast:  # noqa: N801 - PyTorch's name
 
     Args:
         device_type: where it holds: "cpu", or another device that there is; by default where `jt.flags` has all
-            computed. What is computed elsewhere is let alone.
+            computed when it is entered. What is computed elsewhere is let alone, or is another region's around it.
         dtype: the lower one, bfloat16 or float16; by default float16 on the device "cuda", bfloat16 elsewhere.
-        enabled: False makes a region in which nothing is cast, such as one inside of another.
+        enabled: False makes a region in which nothing is cast, such as one inside of another. Its device need not be
+            there.
         cache_enabled: False casts a parameter each time that it is used, and not once.
         lists: "pytorch", its table for the device; "apex", that of opt_level O1; or `Lists` of one's own.
 
     Raises:
-        ArgumentError: another device, or no such lists.
+        ArgumentError: a device that is not there, or no such lists.
         DtypeError: another dtype.
 
     Source: PyTorch's documentation, "Automatic Mixed Precision package", op-specific behavior; Apex's, "apex.amp".
@@ -52,23 +54,35 @@ class autocast:  # noqa: N801 - PyTorch's name
         self, device_type: str | None = None, dtype: Any = None, enabled: bool = True, cache_enabled: bool = True, *,
         lists: str | Lists = "pytorch",
     ) -> None:  # fmt: skip
-        self.device = _device("autocast", device_type)
-        self.dtype = BY_DEFAULT.get(self.device, LOWER[0]) if dtype is None else _lower(dtype)
         self.enabled = yes_or_no("autocast", "enabled", enabled)
+        self._device = None  # then that of the flags
+        if device_type is not None:
+            self._device = place("autocast", device_type, SWITCH) if enabled else named(device_type).type
+        self._dtype = None if dtype is None else _lower(dtype)
         self.cache_enabled = yes_or_no("autocast", "cache_enabled", cache_enabled)
-        if not isinstance(lists, Lists):
-            name = choice("autocast", "lists", lists, (*LISTS,))
-            lists = (LISTS | ON.get(self.device, {}))[name]
-        self.lists = lists
+        self._lists = lists if isinstance(lists, Lists) else choice("autocast", "lists", lists, (*LISTS,))
         self._outer: dict[Any, list[Any]] = {}  # of each thread: what held before it entered, once for each time
 
+    @property
+    def device(self) -> str:
+        """Where it holds, if it is entered now."""
+        return self._device or default_device()
+
+    @property
+    def dtype(self) -> DType:
+        """The lower one."""
+        return self._dtype or BY_DEFAULT.get(self.device, LOWER[0])
+
     def __enter__(self) -> Self:
-        moment = current().threads.now
+        moment, device, lists = current().threads.now, self.device, self._lists
         outer = moment.autocast
         self._outer.setdefault(moment, []).append(outer)
-        moment.autocast = None
+        held = [r for r in (outer, *outer.others) if r.device not in ("", device)] if outer is not None else []
         if self.enabled:
-            moment.autocast = Region(self.dtype, self.lists, outer, self.cache_enabled, self.device)
+            lists = lists if isinstance(lists, Lists) else ON.get((lists, device), LISTS[lists])
+            moment.autocast = Region(self.dtype, lists, outer, self.cache_enabled, device, held)
+        else:
+            moment.autocast = held[0].beside(held[1:]) if held else None
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -99,15 +113,11 @@ def _lower(dtype: Any) -> DType:
     return wanted
 
 
-def _device(function: str, device: Any) -> str:
-    """The name of a device that there is; by default that of the flags."""
-    return default_device() if device is None else place(function, device)
-
-
-def _region(function: str, device_type: Any) -> Any:
-    """The region that holds on a device here."""
-    region, device = current().threads.now.autocast, _device(function, device_type)
-    return region if region is not None and region.device == device else None
+def _region(device_type: Any) -> Any:
+    """The region that holds on a device here; by default on that of the flags."""
+    region = current().threads.now.autocast
+    name = named(default_device() if device_type is None else device_type).type
+    return region and region.on(name)
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
@@ -121,7 +131,7 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
         ...     jt.amp.is_autocast_enabled()
         True
     """
-    return _region("is_autocast_enabled", device_type) is not None
+    return _region(device_type) is not None
 
 
 def get_autocast_dtype(device_type: str | None = None) -> DType:
@@ -134,8 +144,8 @@ def get_autocast_dtype(device_type: str | None = None) -> DType:
         >>> jt.amp.get_autocast_dtype()
         jt.bfloat16
     """
-    region = _region("get_autocast_dtype", device_type)
-    return autocast(device_type).dtype if region is None else region.dtype
+    region = _region(device_type)
+    return (autocast(device_type, enabled=False) if region is None else region).dtype
 
 
 def is_autocast_available(device_type: str) -> bool:

@@ -13,8 +13,19 @@ from jt_edu.amp import autocast_mode, custom, grad_scaler
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
-GradScaler = partial(grad_scaler.GradScaler, "cuda")
 custom_fwd, custom_bwd = (partial(f, device_type="cuda") for f in (custom.custom_fwd, custom.custom_bwd))
+
+
+class GradScaler(grad_scaler.GradScaler):
+    """`jt.amp.GradScaler` for the device "cuda": its arguments begin with `init_scale`.
+
+    Example:
+        >>> jt.cuda.amp.GradScaler(enabled=False).get_scale()
+        1.0
+    """
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__("cuda", *args, **named)
 
 
 def autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> autocast_mode.autocast:
@@ -34,6 +45,6 @@ def autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool = True
         >>> with jt.cuda.amp.autocast():
         ...     pass
         Traceback (most recent call last):
-        ArgumentError: autocast works in main memory; found device='cuda', and no GPU. Try: device='cpu'.
+        ArgumentError: autocast takes a device that is there; found device='cuda', and no GPU. Try: ...
     """
     return autocast_mode.autocast("cuda", dtype, enabled, cache_enabled)

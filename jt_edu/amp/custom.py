@@ -18,9 +18,9 @@ import numpy as np
 from jt_edu.base.context import current
 from jt_edu.base.dtypes import DType, as_dtype
 from jt_edu.base.errors import GradientError
+from jt_edu.ops.device import device as named
 from jt_edu.variable.autocast import Region, inside, may_be_cast
 from jt_edu.variable.pytree import is_structure, parts_of, rebuilt
-from jt_edu.variable.torch_keywords import place
 from jt_edu.variable.var import Var, as_var
 
 __all__ = ["custom_bwd", "custom_fwd"]
@@ -47,7 +47,7 @@ def custom_fwd(
         ...     x.dtype, Root.apply(x).dtype
         (jt.bfloat16, jt.float32)
     """
-    device = device_type and place("custom_fwd", device_type)
+    device = None if device_type is None else named(device_type).type
     if fwd is None:
         return partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
     wanted = None if cast_inputs is None else as_dtype(cast_inputs)
@@ -55,10 +55,10 @@ def custom_fwd(
     @wraps(fwd)
     def execute(self: Any, *args: Any, **named: Any) -> Any:
         region = current().threads.now.autocast
-        if region and device not in (None, region.device):
-            region = None
+        if region and device:
+            region = region.on(device)
         if wanted is None or region is None:
-            self.region = region and Region(region.dtype, region.lists, keeps=False, device=region.device)
+            self.region = region and Region(region.dtype, region.lists, None, False, region.device, region.others)
             return fwd(self, *args, **named)
         self.region = None
         with inside(None):
@@ -94,7 +94,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str | None
         >>> y.dtype, jt.grad(y.sum(), w).dtype
         (jt.bfloat16, jt.float32)
     """
-    device = device_type and place("custom_bwd", device_type)
+    device = None if device_type is None else named(device_type).type
     if bwd is None:
         return partial(custom_bwd, device_type=device_type)
 
@@ -103,7 +103,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str | None
         if "region" not in vars(self):
             found = f"{type(self).__name__}.execute without it"
             raise GradientError("custom_bwd goes with custom_fwd", found, "@jt.amp.custom_fwd above execute")
-        with inside(self.region if self.region and device in (None, self.region.device) else None):
+        with inside(self.region if self.region and self.region.on(device or self.region.device) else None):
             return bwd(self, *douts)
 
     return grad

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.amp.lists import SWITCH
 from jt_edu.amp.loss_scaler import LossScaler, let_go, make, unscaled
 from jt_edu.base.errors import ArgumentError, DtypeError, GradientError
 from jt_edu.base.own import doing
 from jt_edu.ir.builders import short
 from jt_edu.ops.arguments import yes_or_no
+from jt_edu.ops.device import device as named
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.param_groups import label, params_of
 from jt_edu.variable.torch_keywords import place
@@ -37,10 +39,10 @@ class GradScaler:
         growth_factor: more than 1.
         backoff_factor: less than 1.
         growth_interval: how many clean steps it takes until the scale grows.
-        enabled: False: nothing is scaled, and every step is made.
+        enabled: False: nothing is scaled, and every step is made. The device need not be there.
 
     Raises:
-        ArgumentError: a factor on the wrong side of 1, or another device.
+        ArgumentError: a factor on the wrong side of 1, or a device that is not there.
 
     Source: PyTorch's `torch.amp.GradScaler`; Micikevicius et al. 2018 (arXiv:1710.03740).
 
@@ -59,8 +61,11 @@ class GradScaler:
         self, device: Any = "cpu", init_scale: float = 2.0**16, growth_factor: float = 2.0,
         backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
     ) -> None:  # fmt: skip
-        place("GradScaler", device)
         self._enabled = yes_or_no("GradScaler", "enabled", enabled)
+        if enabled or device is None:
+            place("GradScaler", device, SWITCH)
+        else:  # what scales nothing needs no GPU
+            named(device)
         self._rule = LossScaler(init_scale, growth_factor=growth_factor, backoff_factor=backoff_factor,
                                 growth_interval=growth_interval)  # fmt: skip
         self._found: dict[Optimizer, bool] = {}  # whose gradients were unscaled since `update`: did any overflow?

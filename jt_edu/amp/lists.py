@@ -9,8 +9,8 @@ Names are those of PyTorch, also of functions that are not here yet. A `pool` an
 `maximum_pool3d` is `max_pool3d`, `pad_reflect` is `reflection_pad2d`. What computes elementwise on several arrays
 (`add`, `atan2`, `<`) is in the list `widest`, and needs no cast: the promotion of dtypes does just that.
 
-On a GPU a half has no more than float16's range in PyTorch's table, so that what may overflow (`exp`, `sum`, `pow`) is
-in the list `float32` there. Its table for CPUs has bfloat16 in mind.
+PyTorch's table for GPUs has float16 in mind: what may overflow there (`exp`, `sum`, `pow`) is in the list `float32`.
+Its table for CPUs has bfloat16 in mind.
 """
 
 from __future__ import annotations
@@ -85,6 +85,7 @@ APEX = Lists(
     banned=BANNED,
 )
 LISTS = {"pytorch": PYTORCH, "apex": APEX}
-ON = {"cuda": {"pytorch": CUDA}}  # what is another list on a device
+ON = {("pytorch", "cuda"): CUDA}  # what is another list on a device
 LOWER = (bfloat16, float16)  # dtypes of a region
 BY_DEFAULT = {"cuda": float16}  # elsewhere the first one
+SWITCH = "'cpu', or enabled=jt.cuda.is_available()"  # what to try where a device is not there

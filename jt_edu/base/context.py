@@ -33,7 +33,7 @@ class Flags:
     fuse: bool = True  # False: one kernel for each operator, to see what fusion saves
     tracebacks: str = "short"  # the learner's own lines; "full": the calls inside jt_edu, too
     module_repr: str = "pytorch"  # how modules print; "jittor": the arguments in order
-    use_cuda: int = 0  # Jittor's; 1 is refused, as everything is on the CPU
+    use_cuda: int = 0  # Jittor's; 1: all is computed on the device "cuda", if there is a GPU
     compile_processes: int = 0  # that compile the kernels of a plan; 0: as many as there are cores, see lens
     cuda_graphs: bool = True  # on a GPU, all kernels of a plan that is run again are launched at once
     cublas: bool = False  # on a GPU, NVIDIA's library multiplies matrices, where it is installed

@@ -294,7 +294,7 @@ def number_of(device: Any) -> int:
     return int(device)
 
 
-def check_number(number: str) -> None:
+def check_number(number: str | int) -> None:
     """Refuse the number of another GPU than this thread's."""
     asked = number_of(int(number))
     if asked != _mine.number:

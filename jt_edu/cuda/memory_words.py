@@ -16,9 +16,11 @@ from jt_edu.cuda.device import (
     get_device_name,
     here,
     is_available,
-    memory_stats,
     number_of,
 )
+from jt_edu.cuda.device_memory import DeviceMemory
+
+NONE = DeviceMemory(None, 0)  # no bytes: of a GPU that is not there
 
 
 class DeviceProperties(NamedTuple):
@@ -41,7 +43,7 @@ def memory_allocated(device: Any = None) -> int:
         >>> jt.cuda.memory_allocated()
         0
     """
-    return _stats(device).get("used", 0)
+    return _memory(device).used
 
 
 def max_memory_allocated(device: Any = None) -> int:
@@ -54,7 +56,7 @@ def max_memory_allocated(device: Any = None) -> int:
         >>> jt.cuda.max_memory_allocated()
         0
     """
-    return _stats(device).get("peak", 0)
+    return _memory(device).peak
 
 
 def memory_reserved(device: Any = None) -> int:
@@ -67,7 +69,8 @@ def memory_reserved(device: Any = None) -> int:
         >>> jt.cuda.memory_reserved()
         0
     """
-    return sum(_stats(device).get(part, 0) for part in ("used", "kept"))
+    memory = _memory(device)
+    return memory.used + memory.kept
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
@@ -79,9 +82,8 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     Example:
         >>> jt.cuda.reset_peak_memory_stats()
     """
-    if _stats(device):
-        memory = here().memory
-        memory.peak = memory.used
+    memory = _memory(device)
+    memory.peak = memory.used
 
 
 def empty_cache() -> None:
@@ -109,9 +111,9 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
         Traceback (most recent call last):
         BackendError: this needs a GPU; found no driver of NVIDIA. Try: a machine that has one.
     """
+    name, capability = get_device_name(device), get_device_capability(device)
     number, driver = number_of("cuda" if device is None else device), here().driver
-    capability = get_device_capability(number)
-    return DeviceProperties(get_device_name(number), *capability, driver.memory(number), driver.processors(number))
+    return DeviceProperties(name, *capability, driver.memory(number), driver.processors(number))
 
 
 def is_bf16_supported() -> bool:
@@ -124,7 +126,9 @@ def is_bf16_supported() -> bool:
     return is_available()
 
 
-def _stats(device: Any) -> dict[str, int]:
-    if device is not None and is_available():
-        check_number(str(number_of(device)))
-    return memory_stats()
+def _memory(device: Any) -> DeviceMemory:
+    """That of this thread's GPU, which is the only one that may be named."""
+    if not is_available():
+        return NONE
+    check_number(number_of("cuda" if device is None else device))
+    return here().memory

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from jt_edu.draw.theme import MONO
 
 WIDE, ROW = 700, 17  # pixels: the picture, a line of text
 CELLS = ((256, 15), (512, 10), (1024, 7))  # for so many threads, the size of one
+LETTERS = 104  # of a line of words
 CODE, NUMBER = 44, 34  # where the text of the kernel begins; the width of a number of shared memory
 MOST_LINES, MOST_STOPS, MOST_NUMBERS, MOST_ROWS, MOST_THREADS = 40, 9, 16, 16, 1024
 LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")  # at which threads stand
@@ -59,7 +61,7 @@ def block_picture(
 ) -> str:  # fmt: skip
     """The HTML of a block; `in_a_row` threads stand side by side. `words` are what was found, in lines."""
     cut = "; ".join(_cut(text, stops))
-    said = [(line, "f") for line in words] + [(f"no room for {cut}", "")] * bool(cut)
+    said = [(line, "f") for line in words] + [(line, "") for line in wrap(f"no room for {cut}", LETTERS) if cut]
     text, stops = text[:MOST_LINES], stops[:MOST_STOPS]
     top = 24 + ROW * (len(text) + len(said)) + 14  # below the kernel
     threads = min(len(stops[0].lines), MOST_THREADS)

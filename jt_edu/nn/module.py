@@ -194,7 +194,7 @@ class Module(Stateful):
     def to(
         self, *wanted: Any, dtype: Any = None, device: Any = None, memory_format: Any = None, non_blocking: bool = False
     ) -> Module:
-        """All parameters and float buffers as another float dtype, or in that of a Var. Returns this module.
+        """All parameters and float buffers as another float dtype, or in a Var's, where it lies. Returns this module.
 
         `device` moves all of them there, without history: `net.to("npu_sim")`. An optimizer is made after that.
         `memory_format` is for weights with as many axes as it is an order of. `non_blocking` is a wish of PyTorch's
@@ -205,7 +205,8 @@ class Module(Stateful):
             DtypeError: no float dtype.
         """
         yes_or_no("to", "non_blocking", non_blocking)
-        wishes = [w for w in (*wanted, dtype, device) if w is not None]
+        given = [(w.dtype, w.device) if isinstance(w, Var) else (w,) for w in (*wanted, dtype, device)]
+        wishes = [w for part in given for w in part if w is not None]
         places = {id(w): place("to", w) for w in wishes if w is device or is_device(w)}  # before anything is changed
         for wish in wishes:
             if name := places.get(id(wish)):
@@ -214,7 +215,7 @@ class Module(Stateful):
                         var.node = put(var.sync().node.data, name, var.node)
                         var.grad = None if var.grad is None else var.grad.to(name)
             else:
-                own(self).cast(wish.dtype if isinstance(wish, Var) else wish)
+                own(self).cast(wish)
         for var in [*own(self).parameters(), *own(self).buffers()] if memory_format is not None else []:
             if var.ndim in (4, 5):
                 FORMATS[var.node] = check_format("to", memory_format, var.ndim)

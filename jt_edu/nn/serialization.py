@@ -25,9 +25,8 @@ from jt_edu.nn.weight_files.formats import NPZ, format_of
 from jt_edu.nn.weight_files.npz_file import NEST, read_arrays, write_arrays
 from jt_edu.nn.weight_files.packed import BOMB, SWELLS, Array, Packed, is_too_long, refused, told_of
 from jt_edu.ops.arguments import yes_or_no
-from jt_edu.runtime.devices import CPU
-from jt_edu.variable.pytree import replaced, vars_in
-from jt_edu.variable.torch_keywords import place
+from jt_edu.variable.pytree import vars_in
+from jt_edu.variable.torch_keywords import as_asked, place
 from jt_edu.variable.var import Var, as_var
 
 LONGEST = 200  # letters of an array's name
@@ -101,11 +100,9 @@ def load(path: str | Path, map_location: Any = None, *, weights_only: bool = Tru
     if not yes_or_no("load", "weights_only", weights_only):
         raise ArgumentError("load runs no code of a file", "weights_only=False", "net.load_state_dict(jt.load(path))")
     device, value = place("load", map_location), _read(path)
-    if device == CPU:
-        return value
-    found = vars_in(value)
-    there = {id(v): v.to(device) for v in found}  # what shares memory still does
-    return replaced(value, [there[id(v)] for v in found])
+    for v in vars_in(value):
+        as_asked("load", v, device, None)  # a leaf there, and still one Var if it was
+    return value
 
 
 def _read(path: str | Path) -> Any:

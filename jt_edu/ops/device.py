@@ -12,14 +12,12 @@ from __future__ import annotations
 import re
 from typing import Any, Self
 
-from jt_edu import backends
-from jt_edu.backends.convolve.options import options, set_options
+from jt_edu.backends import conv
 from jt_edu.base.context import current
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import short
-from jt_edu.ops.arguments import yes_or_no
 from jt_edu.runtime.devices import CPU, CPU_BACKENDS, CUDA, default_device
-from jt_edu.variable.torch_keywords import DEVICES, place
+from jt_edu.variable.torch_keywords import is_device, place
 
 __all__ = ["device", "get_default_device", "set_default_device", "use_deterministic_algorithms"]
 
@@ -27,7 +25,8 @@ __all__ = ["device", "get_default_device", "set_default_device", "use_determinis
 class device(str):  # noqa: N801 - PyTorch's name
     """The name of a device: a word as any other, with a `type` and an `index`. The device itself need not be there.
 
-    In `with jt.device("cuda"):` all is computed there, whatever made the arrays.
+    In `with jt.device("cuda"):` all is computed there, whatever made the arrays. What nobody has asked for when the
+    block ends is computed where it is asked for: `x.sync()` in the block computes it there.
 
     Args:
         type: such as "cpu", "cuda" or "cuda:0"; a whole number is that of a GPU.
@@ -42,18 +41,14 @@ class device(str):  # noqa: N801 - PyTorch's name
         (True, 'cpu', None, 'cuda:0')
     """
 
-    __slots__ = ("_before",)
-    _before: list[str]
+    __slots__ = ()
 
     def __new__(cls, type: Any, index: int | None = None) -> Self:  # noqa: D102 - PyTorch's words
-        name = f"{CUDA}:{type}" if isinstance(type, int) and type is not True else str(type)
+        name = f"{CUDA}:{type}" if isinstance(type, int) else str(type)
         name += "" if index is None else f":{index}"
-        kind, colon, number = name.partition(":")
-        if kind not in (*DEVICES, *backends.names()) or (colon and not re.fullmatch("[0-9]{1,4}", number)):
+        if not (is_device(name) and re.fullmatch("[^:]+(:[0-9]{1,4})?", name)):
             raise ArgumentError("device takes the name of one", short(name), "jt.device('cpu'), or jt.device('cuda:0')")
-        made = super().__new__(cls, name)
-        made._before = []
-        return made
+        return super().__new__(cls, name)
 
     @property
     def type(self) -> str:
@@ -67,12 +62,15 @@ class device(str):  # noqa: N801 - PyTorch's name
         return int(number) if number else None
 
     def __enter__(self) -> Self:
-        self._before.append(default_device())
+        context = current()
+        before = context.flags.backend, context.flags.use_cuda
         set_default_device(self)
+        context.rank_state.setdefault("devices", []).append(before)  # of each rank, as the flags are
         return self
 
     def __exit__(self, *error: object) -> None:
-        set_default_device(self._before.pop())
+        context = current()
+        context.flags.backend, context.flags.use_cuda = context.rank_state["devices"].pop()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return device, (str(self),)
@@ -117,4 +115,4 @@ def use_deterministic_algorithms(mode: bool) -> None:
     Example:
         >>> use_deterministic_algorithms(False)
     """
-    set_options(options()._replace(deterministic=yes_or_no("use_deterministic_algorithms", "mode", mode)))
+    conv.deterministic = mode  # type: ignore[attr-defined]  # a setting

@@ -150,6 +150,7 @@ def _raised(x: Var, y: Any) -> Var:
 
 
 method(_raised, "__pow__"), method(lambda x, y: _raised(x.beside(y), x), "__rpow__")
+method(castable(Var.__rtruediv__, name="reciprocal"), "__rtruediv__")  # 1 / x
 
 
 @method

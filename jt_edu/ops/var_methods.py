@@ -13,7 +13,7 @@ tensor, as_tensor                                           PyTorch's names for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from jt_edu.base.dtypes import DType, as_dtype
@@ -65,6 +65,9 @@ def size(x: Var) -> Size:
     return found
 
 
+_named = lru_cache(64)(named.device)  # one object for each: it is asked for in every step
+
+
 def device(x: Var) -> named.device:
     """Where x lies, or will: "cpu", or the device of a backend with arrays of its own.
 
@@ -72,7 +75,7 @@ def device(x: Var) -> named.device:
         >>> ones(2).device, ones(2).device.type
         ('cpu', 'cpu')
     """
-    return named.device(device_of(x.node))
+    return _named(device_of(x.node))
 
 
 def cuda(x: Var) -> Callable[..., Var]:
@@ -199,13 +202,13 @@ def to(
     x: Any, *wanted: Any, dtype: Any = None, device: Any = None, memory_format: Any = None, copy: bool = False,
     non_blocking: bool = False,
 ) -> Var:  # fmt: skip
-    """x as another dtype, in the dtype of another Var, in a memory format, or on another device.
+    """x as another dtype, in the dtype and on the device of another Var, in a memory format, or on another device.
 
     Nothing is copied before somebody needs it. The gradient is moved back. Devices other than "cpu" are the memory of
     backends with arrays of their own (`jt_edu/runtime/devices.py`).
 
     Args:
-        wanted: a dtype, a Var whose dtype is meant, a device.
+        wanted: a dtype, a Var whose dtype and device are meant, a device.
         dtype: in words.
         device: in words.
         memory_format: "contiguous", "channels last".
@@ -222,11 +225,12 @@ def to(
     """
     v, asked = as_var(x), [w for w in (*wanted, dtype, device) if w is not None]
     for w in asked:
-        if w is device or is_device(w):
-            source, target = device_of(v.node), place("to", w)
+        like = isinstance(w, Var)
+        if like or not (w is device or is_device(w)):
+            v = v.cast(w.dtype if like else w)
+        if like or w is device or is_device(w):
+            source, target = device_of(v.node), device_of(w.node) if like else place("to", w)
             v = v if source == target else moved(v, source, target)
-        else:
-            v = v.cast(w.dtype if isinstance(w, Var) else w)
     v = v if memory_format is None else in_memory_format(v, check_format("to", memory_format, v.ndim))
     yes_or_no("to", "non_blocking", non_blocking)
     return v.clone() if yes_or_no("to", "copy", copy) and v is x else v

@@ -185,7 +185,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         >>> net[0].running_mean.tolist()
         [4.0]
     """
-    wanted = device and place("update_bn", device)
+    wanted = None if device is None else place("update_bn", device)
     norms = [m for m in own(model).modules() if isinstance(m, BatchNorm) and m.running_mean is not None]
     if not norms:
         return

@@ -168,11 +168,12 @@ def put(data: Any, name: str, node: Node) -> Node:
     return fresh
 
 
-def to_cuda(to: Callable[[str], Any]) -> Callable[..., Any]:
+def to_cuda(to: Callable[..., Any]) -> Callable[..., Any]:
     """What `x.cuda` is for the `x.to` of a Var or a module; `x.cuda(0)` names the GPU of this thread."""
 
-    def cuda(device: Any = None, non_blocking: bool = False) -> Any:  # noqa: ARG001 - nobody waits for a copy
-        return to(CUDA if device is None else f"{CUDA}:{str(device).removeprefix(f'{CUDA}:')}")
+    def cuda(device: Any = None, non_blocking: bool = False) -> Any:
+        number = "" if device is None else str(device).removeprefix(CUDA).removeprefix(":")
+        return to(f"{CUDA}:{number}" if number else CUDA, non_blocking=non_blocking)
 
     return cuda
 
@@ -191,10 +192,9 @@ def use_cuda(value: int) -> None:
 
 def is_there(name: str) -> bool:
     """Whether a device of that name can be had."""
-    if name != CUDA:
-        return name == CPU or (name in backends.names() and device_named(name) is not None)
-    with suppress(BackendError):  # there is no GPU
-        return device_named(CUDA) is not None
+    known = name in (CPU, CUDA) or name in backends.names()
+    with suppress(BackendError):  # there is no GPU, or a package that cannot be loaded
+        return name == CPU or (known and device_named(name) is not None)
     return False
 
 
@@ -206,7 +206,35 @@ def device_of(node: Node) -> str:
         return CPU
     if (found := chosen(current())) is not None and not isinstance(node.op, Move):
         return found.device
-    return places(needed([node]), None)[node] or CPU
+    return nearest(node) or CPU
+
+
+def nearest(wanted: Node) -> str:
+    """Where a value lies, or will, by the nearest leaf that lies somewhere; "" where any place will do.
+
+    Whether another leaf lies elsewhere is not looked at, so that a deep graph takes no longer, and stays folded: a run
+    does that. Whole numbers may be a CPU's indices, and are asked last.
+    """
+    waiting, seen, whole = [wanted], {wanted}, False
+    for node in waiting:  # which grows
+        if node.data is not None:
+            if found := _place_of(node):
+                return found
+        elif isinstance(node.op, Move):
+            return node.op.target
+        else:
+            fresh = [i for i in node.behind if i not in seen]
+            seen.update(fresh)
+            floats = [i for i in fresh if i.dtype.kind in "fc"]
+            waiting += floats
+            whole = whole or len(floats) < len(fresh)
+    return places(needed([wanted]), None)[wanted] if whole else ""
+
+
+def _place_of(leaf: Node) -> str:
+    """Where numbers lie; "" for one that fits everywhere."""
+    device: str = CPU if leaf.op is CONSTANT else leaf.data.device
+    return "" if device == CPU and not leaf.shape else device
 
 
 def places(order: Sequence[Node], all_on: Device | None) -> dict[Node, str]:
@@ -222,8 +250,7 @@ def places(order: Sequence[Node], all_on: Device | None) -> dict[Node, str]:
         elif all_on is not None:
             found[node] = all_on.device
         elif node.data is not None:
-            device = CPU if node.op is CONSTANT else node.data.device
-            found[node] = "" if device == CPU and not node.shape else device
+            found[node] = _place_of(node)
         else:
             looks = node.inputs[1:] if isinstance(node.op, (Reindex, ReindexReduce)) else ()  # a CPU's indices fit
             theirs = {found[i]: i for i in node.inputs if i not in looks or found[i] != CPU}

@@ -11,7 +11,7 @@ node as any other: it fuses, and its gradient casts back. float64, complex and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial, reduce, wraps
@@ -26,7 +26,7 @@ from jt_edu.base.dtypes import DType, float32, promote
 from jt_edu.base.errors import DtypeError
 from jt_edu.ir.meta_ops import SOURCE
 from jt_edu.ir.node import Line, Node, callers_line, describe_line
-from jt_edu.runtime.devices import CPU, chosen, device_of
+from jt_edu.runtime.devices import ABROAD, CPU, chosen, nearest
 from jt_edu.variable.autograd import LEAF
 from jt_edu.variable.pytree import replaced, vars_in
 from jt_edu.variable.var import Var, as_var
@@ -90,7 +90,8 @@ class Region:
         lists: which function computes in which dtype.
         outer: a region around this one, whose casts serve here too.
         keeps: False casts a parameter anew each time that it is used.
-        device: where it holds; what is computed elsewhere is let alone.
+        device: where it holds, "" everywhere; what is computed elsewhere is let alone.
+        others: the regions that hold on other devices.
 
     Example:
         >>> region = Region(jt.bfloat16, Lists(lower=frozenset({"twice"})))
@@ -99,12 +100,21 @@ class Region:
     """
 
     def __init__(
-        self, dtype: DType, lists: Lists, outer: Region | None = None, keeps: bool = True, device: str = CPU
-    ) -> None:
-        self.dtype, self.lists, self.keeps, self.device = dtype, lists, keeps, device
-        self.key = dtype, lists, device  # graphs that are built alike share it
+        self, dtype: DType, lists: Lists, outer: Region | None = None, keeps: bool = True, device: str = "",
+        others: Sequence[Region] = (),
+    ) -> None:  # fmt: skip
+        self.dtype, self.lists, self.keeps, self.device, self.others = dtype, lists, keeps, device, others
+        self.key: Any = (dtype, lists, device, *[r.key[:3] for r in others])  # graphs that are built alike share it
         self.decided = 0  # how often
         self.kept: dict[Any, Node] = outer.kept if outer is not None and keeps else {}
+
+    def beside(self, others: Sequence[Region]) -> Region:
+        """The same region, while others hold on other devices."""
+        return Region(self.dtype, self.lists, self, self.keeps, self.device, others)
+
+    def on(self, device: str) -> Region | None:
+        """What holds on a device: this region, or one beside it."""
+        return next((r for r in (self, *self.others) if r.device in ("", device)), None)
 
     def run(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Call a castable function, with Vars as its list says. One with `out=` is told a dtype, and is let alone."""
@@ -114,8 +124,9 @@ class Region:
             self.decided += 1
             if named.get("out") is None:
                 name = _spelled(name, function, args, named)
-                if rule := self.lists.of(name):
-                    args, named = self.by_rule(name, rule, args, named)
+                for region in (self, *self.others):
+                    if rule := region.lists.of(name):
+                        args, named = region.by_rule(name, rule, args, named)
             return function(*args, **named)
         finally:
             moment.autocast = before
@@ -126,8 +137,7 @@ class Region:
         """What a function is given, as a list with this name would have it."""
         given = tuple([as_var(a) if isinstance(a, np.ndarray) else a for a in args]), named
         found = vars_in(given)
-        all_on = chosen(current())
-        ours = [may_be_cast(v) and (all_on.device if all_on else device_of(v.node)) == self.device for v in found]
+        ours = self._ours(found) if ABROAD and self.device else [may_be_cast(v) for v in found]
         floats = [v.dtype for v, our in zip(found, ours, strict=True) if our]
         if rule == "banned":
             if any(dtype.is_half for dtype in floats):
@@ -145,6 +155,13 @@ class Region:
                 DECIDED.setdefault(cast.node, decision)
         answer: tuple[tuple[Any, ...], dict[str, Any]] = replaced(given, new)
         return answer
+
+    def _ours(self, found: Sequence[Var]) -> list[bool]:
+        """Which may be cast: what is computed where the region holds, and beside it what is made of numbers alone."""
+        all_on = chosen(current())
+        places = [all_on.device if all_on else nearest(v.node) for v in found]
+        wherever = "" if self.device in (set(places) - {""} or {CPU}) else self.device
+        return [may_be_cast(v) and at in (self.device, wherever) for v, at in zip(found, places, strict=True)]
 
     def _cast(self, v: Var, to: DType) -> Var:
         """`v` in another dtype. A leaf, such as a parameter, is cast once in a region (and once in a captured step)."""

@@ -192,8 +192,10 @@ def as_it_is(data: Any, dtype: Any, copy: bool | None) -> Any:
     return None
 
 
-def place(function: str, device: Any) -> str:
+def place(function: str, device: Any, way: str = "'cpu'") -> str:
     """The name of a device that there is: "cpu", if none is named, or that of a backend with arrays of its own.
+
+    `way` is what to try where there is none.
 
     Example:
         >>> place("zeros", None), place("zeros", "cpu:0")
@@ -201,12 +203,13 @@ def place(function: str, device: Any) -> str:
     """
     name, colon, number = (CPU if device is None else str(device)).partition(":")
     if not is_there(name):
-        found, way = f"device={short(device)}", "device='cpu'"
+        found = f"device={short(device)}"
         if name == CUDA:
             found += ", and no GPU"
         elif name in backends.names():
-            way = f"jt.flags.backend = {name!r}, which computes there"
-        raise ArgumentError(f"{function} works in main memory", found, way)
+            device_named(name)  # or the reason why it cannot be loaded
+            way = f"jt.flags.backend = {name!r}, which computes in main memory"
+        raise ArgumentError(f"{function} takes a device that is there", found, way)
     if colon and not re.fullmatch("[0-9]{1,4}", number):
         raise ArgumentError("a device is a name, or a name and a number", short(device), f"'{name}:0'")
     if number and name != CPU:

@@ -103,9 +103,10 @@ precision.number_line({f"layer {k}": slope for k, slope in enumerate(slopes, 1)}
 # ## 4. A region of mixed precision
 #
 # The lines inside of `with jt.amp.autocast(...)` are a *region*. There each function looks into lists, to find in
-# which dtype it computes. The lists are those of PyTorch. Products run in halves: they are most of the work, and each
-# of them adds up many numbers, so that errors average out. Losses run in float32, since there a small error does
-# harm. A function in no list takes its arrays as they are. Parameters stay float32.
+# which dtype it computes. The lists are those of PyTorch; `jt.autocast("cuda")` takes those for a GPU. Products run in
+# halves: they are most of the work, and each of them adds up many numbers, so that errors average out. Losses run in
+# float32, since there a small error does harm. A function in no list takes its arrays as they are. Parameters stay
+# float32.
 #
 # **Predict**: of which dtype are `scores`, `loss`, and the gradient of a weight? Then look for the casts in the graph:
 # press **Operators** and **Shapes** above it, and search for `cast`. A half has a color of its own.

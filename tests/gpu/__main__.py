@@ -63,10 +63,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.gpu", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--compile", action="store_true", help="all kernel texts, for four GPUs; none is needed")
-    parser.add_argument("--prepare", type=Path, metavar="FOLDER", help="compile for a machine without numba-cuda")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--compile", action="store_true", help="all kernel texts, for four GPUs; none is needed")
+    ways.add_argument("--prepare", type=Path, metavar="FOLDER", help="compile for a machine without numba-cuda")
     parser.add_argument("--capability", type=_capability, default=(9, 0), metavar="N", help="of its GPU (9.0)")
-    parser.add_argument("--host", action="store_true", help="the host's time for each kernel; no GPU is needed")
+    ways.add_argument("--host", action="store_true", help="the host's time for each kernel; no GPU is needed")
     parser.add_argument("--steps", action="store_true", help="only those of steps of training")
     parser.add_argument("--every", action="store_true", help="the parity table in every dtype and shape as well")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, a part of the rows")
@@ -74,9 +75,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="N", help="for all of it")
     options = parser.parse_args(arguments)
     way = next((w for w in ("compile", "prepare", "host") if getattr(options, w)), "")
-    for name, ways in GOES_WITH.items():
-        if getattr(options, name) != parser.get_default(name) and way not in ways:
-            alone = f"without --{way}" if way and "" in ways else f"with --{ways[0]}"
+    for name, fits in GOES_WITH.items():
+        if getattr(options, name) != parser.get_default(name) and way not in fits:
+            alone = f"without --{way}" if way and "" in fits else f"with --{fits[0]}"
             parser.error(f"--{name} goes {alone}")
     return options
 

@@ -39,6 +39,7 @@ def test_without_a_gpu_it_says_so_in_a_sentence_and_what_it_can_do(capsys, card)
 
 @pytest.mark.parametrize(("options", "words"), [
     ("--compile --out there", "--out goes without --compile"), ("--host --seconds 9", "--seconds goes without --host"),
+    ("--compile --host", "--host: not allowed with argument --compile"),
     ("--steps", "--steps goes with --compile"), ("--capability 8.0", "--capability goes with --prepare"),
 ])  # fmt: skip
 def test_an_option_that_would_change_nothing_is_refused(options, words, capsys):

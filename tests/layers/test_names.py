@@ -163,7 +163,7 @@ def test_modules_go_where_vars_go_in_the_same_words(words):
 def test_a_module_that_cannot_go_there_stays_as_it_is():
     layer = nn.Linear(1, 1)
 
-    with pytest.raises(jt.ArgumentError, match=r"device='cuda:0', and no GPU. Try: device='cpu'"):
+    with pytest.raises(jt.ArgumentError, match=r"device='cuda:0', and no GPU. Try: 'cpu'"):
         layer.to(dtype="float64", device="cuda:0")
     with pytest.raises(jt.DtypeError, match="int32"):
         layer.to(dtype="int32")

@@ -55,7 +55,7 @@ def test_what_makes_a_var_is_told_where_it_lies_and_whether_it_has_gradients(mak
     assert not make(requires_grad=False).requires_grad
     with jt.no_grad():
         assert make(requires_grad=True).requires_grad
-    with pytest.raises(jt.ArgumentError, match="works in main memory; found device='cuda:0'"):
+    with pytest.raises(jt.ArgumentError, match="takes a device that is there; found device='cuda:0'"):
         make(device="cuda:0")
 
 

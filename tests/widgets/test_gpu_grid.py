@@ -1,5 +1,7 @@
 """A grid of threads: arrays of any shape, launches that hang, and texts that are no HTML."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -48,15 +50,21 @@ def test_what_the_picture_has_no_room_for_is_told():
     html = shown(body).html
 
     assert ">no room for lines 41 to 44; 32 barriers more; s beyond 3 rows of 16</text>" in html
-    assert "[2, 15]: nobody" in html and ", 16]" not in html
+    assert "[2, 15]: nobody" in html and ", 16]" not in html and html.count("<input") == 9
     assert "no room" not in shown("cuda.syncthreads()").html
+
+
+def test_what_there_is_no_room_for_stands_in_lines_that_fit():
+    body = "\n    ".join([f's{k} = cuda.shared.array((3, 20), "int8")' for k in range(8)])
+    lines = re.findall(">([^<>]*beyond 3 rows of 16[^<>]*)</text>", shown(f"{body}\n    cuda.syncthreads()").html)
+    assert len(lines) > 1 and max(map(len, lines)) <= 104
 
 
 def test_it_is_saved_as_a_page_with_its_words(tmp_path):
     picture = shown("x[t] = t")
     page = picture.save(tmp_path / "block.html").read_text()
 
-    assert picture.html in page
+    assert picture.html in page and "prefers-color-scheme:dark" in picture.html
     assert "<title>kernel, block 0 of 1, 4 threads: nothing is wrong</title>" in page and "<pre>kernel, block 0" in page
     with pytest.raises(jt.ArgumentError, match=r"saved as \.html; found '.*block\.png'\. Try: block\.html"):
         picture.save(tmp_path / "block.png")

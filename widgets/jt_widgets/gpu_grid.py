@@ -20,7 +20,7 @@ from jt_edu.cuda.cpp import Launch
 from jt_edu.cuda.findings import Finding
 from jt_edu.cuda.launch import Kernel, simulate
 from jt_edu.cuda.run import Run, Snapshot
-from jt_edu.draw.gpu_block import Meter, Stop, block_picture
+from jt_edu.draw.gpu_block import LETTERS, Meter, Stop, block_picture
 from jt_edu.draw.html_picture import Picture
 from jt_edu.lens.gpu_assembly import of_launches
 
@@ -68,7 +68,7 @@ def gpu_grid(what: Kernel | Run, *launch: Any, number: int = 0) -> Picture:
     threads = [thread for f in here for block, thread in f.threads if block == number]
     own = [line for f in here if f.function == what.program.name for line in (f.line, f.other) if line]
     in_a_row = what.block.x if what.block.y > 1 else min(what.block.x, 32)
-    words = [row for f in here[:3] for row in textwrap.wrap(f"{f.kind}: {f.words}", 104)]
+    words = [row for f in here[:3] for row in textwrap.wrap(f"{f.kind}: {f.words}", LETTERS)]
     html = block_picture(text, stops, in_a_row, threads, own, meters, words)
     head = f"{what.program.name}, block {number} of {what.grid.size}, {plural(len(stops[0].lines), 'thread')}"
     told = [f"{head}: {_found(here)}"]

@@ -11,6 +11,7 @@ from jt_edu.nn import functional
 from jt_edu.variable.autocast import CASTABLE
 from tests.arguments.inputs import above, some
 
+EVERY = (PYTORCH, CUDA, APEX)
 I2, SIGNS = np.array([0, 1, 1]), np.array([1.0, -1.0, 1.0])
 SPD = some(3, 3) @ some(3, 3).T + 3 * np.eye(3)
 X, Y, CUBES, IMAGE = some(2, 3), some(3, 4, seed=1), some(1, 1, 4, 4, 4), some(1, 2, 5, 5)
@@ -123,13 +124,17 @@ def _named(name):
     return None if room is None else getattr(room, plain)
 
 
+def names_of(lists):
+    return [*lists.lower, *lists.float32, *lists.widest, *lists.banned]
+
+
 def _asked_as(name):
     return [
         re.sub("{.*?}", ".*", pattern) for pattern in CASTABLE if re.fullmatch(re.sub("{.*?}", ".*", pattern), name)
     ]
 
 
-@pytest.mark.parametrize("lists", [PYTORCH, CUDA, APEX], ids=["pytorch", "cuda", "apex"])
+@pytest.mark.parametrize("lists", EVERY, ids=["pytorch", "cuda", "apex"])
 def test_every_name_of_a_list_that_is_here_is_castable(lists):
     here = [n for n in lists.lower | lists.float32 | lists.banned.keys() if _named(n) is not None or _asked_as(n)]
     assert len(here) > 45
@@ -138,16 +143,14 @@ def test_every_name_of_a_list_that_is_here_is_castable(lists):
 
 def test_every_castable_function_is_in_a_list():
     assert {jt.linalg.inv.casts, jt.fft.fft.casts} < CASTABLE.keys()  # asked for, so that their rooms are loaded
-    listed = {
-        n for lists in (PYTORCH, CUDA, APEX) for n in [*lists.lower, *lists.float32, *lists.widest, *lists.banned]
-    }
+    listed = {n for lists in EVERY for n in names_of(lists)}
     patterns = [re.sub("{.*?}", ".*", name) for name in CASTABLE if name not in ("thrice", "twice")]
     assert [p for p in patterns if not any(re.fullmatch(p, n) for n in listed)] == []
 
 
 def test_no_function_is_in_two_lists():
-    for lists in (PYTORCH, CUDA, APEX):
-        names = [*lists.lower, *lists.float32, *lists.widest, *lists.banned]
+    for lists in EVERY:
+        names = names_of(lists)
         assert len(names) == len(set(names))
 
 
@@ -197,7 +200,7 @@ def test_pytorch_has_the_names_of_its_table_for_gpus_and_no_others(torch):
     registered = torch._C._dispatch_get_registrations_for_dispatch_key("AutocastCUDA")
     theirs = {name.removeprefix("aten::").partition(".")[0] for name in registered}
     theirs = {name for name in theirs - MADE_OF_OTHERS if not re.fullmatch(CELLS, name)}
-    ours = {*CUDA.lower, *CUDA.float32, *CUDA.widest, *CUDA.banned}
+    ours = {*names_of(CUDA)}
 
     beside = {"cat", "stack", "ctc_loss", "cross_entropy_loss", "interpolate", "normalize", "softmin", "grid_sample"}
     assert theirs - ours == set()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu import backends
 from jt_edu.base.errors import ArgumentError
 
 SCRIPT = """
@@ -17,7 +18,8 @@ from torch.cuda.amp import GradScaler
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 torch.manual_seed(0)
 torch.cuda.manual_seed_all(0)
-cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
+torch.use_deterministic_algorithms(True)
+deterministic, torch.backends.cudnn.benchmark = cudnn.deterministic, False
 
 model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)).to(device)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
@@ -54,7 +56,7 @@ def run(tmp_path):
 
 def test_the_usual_script_of_pytorch_runs_and_a_gpu_has_a_cpus_losses(gpu, tmp_path, monkeypatch):
     there = run(tmp_path)
-    assert there["places"] == {"cuda"} and gpu.launches
+    assert there["places"] == {"cuda"} and gpu.launches and there["deterministic"]
     monkeypatch.setattr(jt.cuda, "is_available", lambda: False)
     here = run(tmp_path)
 
@@ -95,11 +97,55 @@ def test_inside_a_device_all_is_computed_there_and_afterwards_where_it_was(gpu):
         assert jt.flags.backend == "python"
 
 
+def test_a_device_gives_back_the_backend_that_was_chosen_before_whatever_was_set_inside(gpu):
+    with jt.flag_scope(backend="python"):
+        with jt.device("cuda"):
+            jt.flags.use_cuda, jt.flags.backend = 0, "numba"
+        assert (jt.flags.backend, jt.flags.use_cuda) == ("python", 0)
+
+
+def test_ranks_that_enter_one_device_get_back_what_each_of_them_had(gpu):
+    there = jt.device("cuda")
+
+    def program(comm):
+        jt.flags.backend = ("python", "numba")[comm.rank]
+        with there:
+            comm.barrier()
+        return jt.flags.backend
+
+    assert jt.simulate(2)(program) == ["python", "numba"]
+
+
+def test_where_a_var_lies_is_told_without_a_look_at_what_is_installed(monkeypatch):
+    monkeypatch.setattr(backends, "_announced", lambda: pytest.fail("it takes milliseconds"))
+    assert jt.ones(2).device == jt.device("cpu") and jt.device("cuda:1").index == 1
+
+
+def test_cuda_takes_the_name_of_a_device(gpu):
+    for name in (jt.device("cuda"), "cuda", "cuda:0", jt.device("cuda", 0), 0, None):
+        assert jt.ones(2).cuda(name).device == jt.nn.Linear(1, 1).cuda(name).weight.device == "cuda"
+    with pytest.raises(ArgumentError, match="found non_blocking=7"):
+        jt.ones(2).cuda(non_blocking=7)
+
+
+def test_to_another_var_is_its_dtype_and_its_device(gpu):
+    there = jt.ones(2).half().cuda()
+    found = jt.ones(2).to(there)
+    weight = jt.nn.Linear(1, 1).to(there).weight
+    assert (found.device, str(found.dtype)) == (weight.device, str(weight.dtype)) == ("cuda", "float16")
+    assert found.to(jt.array([1])).device == "cpu"
+
+
 def test_a_copy_is_a_var_of_its_own():
     x = jt.ones(2)
     assert x.to("cpu") is x and x.to("cpu", copy=True) is not x
+
+
+@pytest.mark.parametrize("moved", [jt.ones(2), jt.nn.ReLU()])
+def test_a_wish_not_to_wait_is_yes_or_no(moved):
+    assert moved.to("cpu", non_blocking=True) is moved
     with pytest.raises(ArgumentError, match="non_blocking"):
-        x.to("cpu", non_blocking="yes")
+        moved.to("cpu", non_blocking="yes")
 
 
 def test_words_for_the_memory_and_the_kind_of_a_gpu(gpu):
@@ -124,5 +170,7 @@ def test_numbers_of_a_file_that_share_memory_share_it_on_the_gpu(gpu, tmp_path):
     found = jt.load(tmp_path / "both.pth", "cuda")
 
     assert found["a"] is found["b"][0] and found["a"].device == "cuda"
+    (found["a"] * 3).sum().backward()
+    assert found["a"].grad.tolist() == [3.0, 3.0]  # of a leaf, as without a device
     with pytest.raises(ArgumentError, match=r"load runs no code of a file; found weights_only=False"):
         jt.load(tmp_path / "both.pth", weights_only=False)

@@ -322,8 +322,9 @@ MOVES = {
     "x.to": lambda name: jt.ones(2).to(name).sync(),
     "jt.zeros": lambda name: jt.zeros(2, device=name).sync(),
     "module.to": lambda name: jt.nn.Linear(2, 2).to(name),
-    "x.cuda": lambda name: jt.ones(2).cuda(int(name[-1])).sync(),
-    "module.cuda": lambda name: jt.nn.Linear(2, 2).cuda(name),
+    "x.cuda": lambda name: jt.ones(2).cuda(int(name[-1]), non_blocking=True).sync(),
+    "module.cuda": lambda name: jt.nn.Linear(2, 2).cuda(name, non_blocking=True),
+    "memory_allocated": jt.cuda.memory_allocated,
 }
 
 

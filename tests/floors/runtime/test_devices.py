@@ -247,7 +247,7 @@ def test_a_device_that_is_not_there_is_refused_as_before():
         lambda: net().to("cuda"),
         lambda: nn.Linear(2, 1, device="cuda"),
     ):
-        with pytest.raises(jt.ArgumentError, match=r"works in main memory; found device='cuda.*, and no GPU. Try"):
+        with pytest.raises(jt.ArgumentError, match=r"takes a device that is there; found device='cuda.*, and no GPU"):
             ask()
     with pytest.raises(jt.DtypeError, match="nowhere"):
         jt.array(A).to("nowhere")
@@ -316,6 +316,15 @@ def test_use_cuda_has_all_computed_on_the_device_of_that_name():
         assert jt.flags.backend == "python" and jt.flags.use_cuda == 0
     assert jt.array(A).cuda().is_cuda and not jt.array(A).is_cuda
     assert jt.array(A).cuda().device == "cuda" == net().cuda()[0].weight.device
+
+
+def test_inside_a_device_all_is_computed_there_and_inside_that_of_the_cpu_in_main_memory():
+    with jt.device("far"):
+        assert (jt.zeros(3) + 1).sync().device == jt.get_default_device() == "far"
+        with jt.device("cpu"):
+            assert (jt.zeros(3) + 1).sync().device == jt.get_default_device() == "cpu"
+        assert jt.get_default_device() == "far"
+    assert (jt.get_default_device(), jt.flags.backend) == ("cpu", "numba")
 
 
 def test_a_training_is_moved_by_the_flag_alone():

@@ -137,8 +137,8 @@ class Region:
         """What a function is given, as a list with this name would have it."""
         given = tuple([as_var(a) if isinstance(a, np.ndarray) else a for a in args]), named
         found = vars_in(given)
-        ours = self._ours(found) if ABROAD and self.device else [may_be_cast(v) for v in found]
-        floats = [v.dtype for v, our in zip(found, ours, strict=True) if our]
+        here = self._here(found) if ABROAD and self.device else [may_be_cast(v) for v in found]
+        floats = [v.dtype for v, is_here in zip(found, here, strict=True) if is_here]
         if rule == "banned":
             if any(dtype.is_half for dtype in floats):
                 raise DtypeError(f"{name} is not safe in halves", f"dtypes {floats}", self.lists.banned[name])
@@ -149,14 +149,14 @@ class Region:
         decision = Cast(name, rule, tuple(map(str, floats)), str(to), callers_line(3))
         for t in current().traces:
             t.casts.append(decision)
-        new = [self._cast(v, to) if our else v for v, our in zip(found, ours, strict=True)]
+        new = [self._cast(v, to) if is_here else v for v, is_here in zip(found, here, strict=True)]
         for v, cast in zip(found, new, strict=True):
             if cast.node is not v.node:
                 DECIDED.setdefault(cast.node, decision)
         answer: tuple[tuple[Any, ...], dict[str, Any]] = replaced(given, new)
         return answer
 
-    def _ours(self, found: Sequence[Var]) -> list[bool]:
+    def _here(self, found: Sequence[Var]) -> list[bool]:
         """Which may be cast: what is computed where the region holds, and beside it what is made of numbers alone."""
         all_on = chosen(current())
         places = [all_on.device if all_on else nearest(v.node) for v in found]

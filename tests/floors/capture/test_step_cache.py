@@ -13,11 +13,7 @@ from jt_edu.capture.step_cache import Replays
 from jt_edu.variable import autograd
 from jt_edu.variable.subgraph_cache import template
 
-
-@pytest.fixture(autouse=True)
-def _python_backend():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 @pytest.fixture

@@ -172,7 +172,7 @@ def content(cell: CellType) -> Any:
         3
     """
     try:
-        return cell.cellcontents
+        return cell.cell_contents
     except ValueError:
         return None
 

@@ -150,6 +150,13 @@ def python_backend():
         yield
 
 
+@pytest.fixture(params=["python", "numba"])
+def backend(request):
+    """Both of them in turn; the name of the one."""
+    with jt.flag_scope(backend=request.param):
+        yield request.param
+
+
 @pytest.fixture
 def quiet():
     """NumPy says nothing about infinity and NaN."""

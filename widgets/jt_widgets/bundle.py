@@ -62,8 +62,8 @@ style-src 'unsafe-inline'; img-src data: blob:"><meta name="color-scheme" conten
 # The frame covers what is below it. Where a notebook is not trusted, the frame and `inert` are taken out, and the
 # picture and the table remain.
 SNAPSHOT = """<div style="display:grid">
-<div inert style="grid-area:1/1;max-height:640px;overflow:auto">{static}</div>
-<iframe title="{title}" sandbox="allow-scripts" style="grid-area:1/1;width:100%;height:640px;border:0" \
+<div inert style="grid-area:1/1;max-height:{height}px;overflow:auto">{static}</div>
+<iframe title="{title}" sandbox="allow-scripts" style="grid-area:1/1;width:100%;height:{height}px;border:0" \
 srcdoc="{page}"></iframe></div>"""
 
 
@@ -102,9 +102,9 @@ def page_html(view: str, title: str, document: bytes, blocks: bytes, state: Mapp
     )  # fmt: skip
 
 
-def snapshot_html(title: str, page: str, static: str) -> str:
+def snapshot_html(title: str, page: str, static: str, height: int = 640) -> str:
     """A page in a frame, on top of the static form of the same."""
-    return SNAPSHOT.format(title=escape(title), page=escape(page), static=static)
+    return SNAPSHOT.format(title=escape(title), page=escape(page), static=static, height=height)
 
 
 def static_html(summary: str, svg: str, text: str) -> str:

@@ -13,8 +13,6 @@ from typing import Any
 
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
-__all__ = ["CourseFiles"]
-
 COURSE = "notebooks"
 MADE_FROM = ("source", "build.py")
 

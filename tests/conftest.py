@@ -37,6 +37,7 @@ import hypothesis  # noqa: E402  the environment above comes first
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
+import jt_edu as jt  # noqa: E402
 from jt_edu import backends  # noqa: E402
 from jt_edu.base.context import current  # noqa: E402
 from tests import share  # noqa: E402
@@ -137,6 +138,37 @@ def rng(seed):
 def _kernels_are_kept_in_one_folder():
     """The backend asks once where that is: before a test gives JT_EDU_CACHE another value for itself."""
     backends.get("numba")
+
+
+# --------------------------------------------------------------------------------------------------------- backend
+
+
+@pytest.fixture
+def python_backend():
+    """Nothing is compiled."""
+    with jt.flag_scope(backend="python"):
+        yield
+
+
+@pytest.fixture(params=["python", "numba"])
+def backend(request):
+    """Both of them in turn; the name of the one."""
+    with jt.flag_scope(backend=request.param):
+        yield request.param
+
+
+@pytest.fixture
+def quiet():
+    """NumPy says nothing about infinity and NaN."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+@pytest.fixture
+def nothing_stays_edited():
+    """Kernels are afterwards as jt_edu writes them."""
+    yield
+    jt.revert_kernels()
 
 
 # ---------------------------------------------------------------------------------------------------------- oracle

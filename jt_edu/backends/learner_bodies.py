@@ -16,8 +16,6 @@ from typing import Any
 
 from jt_edu.base.errors import RangeError
 
-__all__ = ["BODIES", "PIECES", "OutsideError", "fill", "inside", "part", "set_size", "told"]
-
 PIECES = 64  # of a prange, which threads share
 BODIES: dict[int, list[str]] = {}  # number of a text -> its lines; kernels raise with numbers only
 

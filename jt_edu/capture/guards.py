@@ -92,11 +92,11 @@ class Surroundings:
         names = [(scope, name) for name in sorted(_names(function.__code__)) if name in scope]
         cells = list(function.__closure__ or ())
         self.places |= {(id(scope), name): partial(scope.get, name) for scope, name in names}
-        self.places |= {id(cell): partial(_content, cell) for cell in cells}
+        self.places |= {id(cell): partial(content, cell) for cell in cells}
         self.attributes |= _words(function.__code__)
         if function.__defaults__ or function.__kwdefaults__:
             self.objects.append((function.__defaults__, function.__kwdefaults__))
-        inside = [*[scope[name] for scope, name in names], *map(_content, cells)]
+        inside = [*[scope[name] for scope, name in names], *map(content, cells)]
         return [f for f in inside if isinstance(f, FunctionType) and f.__globals__ is scope]
 
     def __call__(self) -> tuple[Any, ...]:
@@ -164,8 +164,13 @@ def _methods(method: MethodType) -> list[MethodType]:
     return [MethodType(f, method.__self__) for f in known if isinstance(f, FunctionType)]
 
 
-def _content(cell: CellType) -> Any:
-    """What a name of an outer function stands for; None while it has no value yet."""
+def content(cell: CellType) -> Any:
+    """What a name of an outer function stands for; None while it has no value yet.
+
+    Example:
+        >>> content((lambda x: lambda: x)(3).__closure__[0])
+        3
+    """
     try:
         return cell.cell_contents
     except ValueError:

@@ -15,7 +15,6 @@ for an array, all pages let go of what they keep.
 
 from __future__ import annotations
 
-import math
 import threading
 import warnings
 import weakref
@@ -40,6 +39,7 @@ from jt_edu.ir.node import Node
 from jt_edu.runtime import execute
 from jt_edu.runtime.devices import bring
 from jt_edu.runtime.plan import Check, Plan, Step, read_slot
+from jt_edu.runtime.plan_source import bytes_of
 from jt_edu.runtime.trace_events import libraries_of
 
 BASE, PROGRAM, OUTPUTS, FREES = map(attrgetter, ("base", "program", "outputs", "frees"))
@@ -140,7 +140,7 @@ class Piece:
         self._gone = [s for s in freed if s not in made] + [s for step in steps for s in step.drops]
         self._checks = [check for step in steps for check in step.checks]
         self._looked: dict[Check, Any] = {}  # where an index array lies that was looked at
-        self._taken = [(plan.shapes[s], plan.dtypes[s], _bytes(plan, s)) for s in self._results]
+        self._taken = [(plan.shapes[s], plan.dtypes[s], bytes_of(plan, s)) for s in self._results]
         self._sets: list[list[Any]] = [[], []]  # of results
         self._numbers: list[Any] | None = None
         self._doubtful: list[int] = []  # places of numbers that may be equal, and other bits
@@ -185,7 +185,7 @@ class Piece:
         plan, recorder = self._plan, Recorder(self._gpu)
         arrays: list[Any] = [None] * len(plan.shapes)
         for slot in self._leaves:
-            arrays[slot] = CardArray(CardBytes(recorder, _bytes(plan, slot)), plan.shapes[slot], plan.dtypes[slot])
+            arrays[slot] = CardArray(CardBytes(recorder, bytes_of(plan, slot)), plan.shapes[slot], plan.dtypes[slot])
         leaves = [arrays[slot] for slot in self._leaves]
         with standing_in(recorder):
             for step in self._steps:
@@ -304,7 +304,3 @@ class Piece:
             warnings.warn(f"{told}: {error}", stacklevel=2)
             return False
         return True
-
-
-def _bytes(plan: Plan, slot: int) -> int:
-    return math.prod(plan.shapes[slot]) * int(plan.dtypes[slot].itemsize)

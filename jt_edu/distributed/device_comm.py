@@ -209,6 +209,3 @@ def _buffers(variables: Sequence[Var], size: int, call: str) -> Iterator[list[in
                 filled = []
             filled.append(k)
         yield filled
-
-
-__all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced", "scatter"]

@@ -43,13 +43,10 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
         [{'rank': 0}, {'rank': 1}]
     """
     _check_list(object_list, group.size(), "all_gather_object")
-    mine = _packed(obj)
-    sizes = [zeros(1, dtype="int64") for _ in range(group.size())]
-    all_gather(sizes, _count(mine), group)
-    longest = max(s.item() for s in sizes)
-    rooms = [zeros(longest, dtype="uint8") for _ in sizes]
-    all_gather(rooms, _padded(mine, longest), group)
-    object_list[:] = [_opened(room, size.item()) for room, size in zip(rooms, sizes, strict=True)]
+    mine, sizes = _padded_to_all(obj, group)
+    rooms = [mine.zeros_like() for _ in sizes]
+    all_gather(rooms, mine, group)
+    object_list[:] = map(_opened, rooms, sizes)
 
 
 @of_members
@@ -68,14 +65,11 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
     here = group.rank() == get_group_rank(group, dst)
     if here:
         _check_list(object_gather_list, group.size(), "gather_object")
-    mine = _packed(obj)
-    sizes = [zeros(1, dtype="int64") for _ in range(group.size())]
-    all_gather(sizes, _count(mine), group)
-    longest = max(s.item() for s in sizes)
-    rooms = [zeros(longest, dtype="uint8") for _ in sizes] if here else None
-    gather(_padded(mine, longest), rooms, dst, group)
+    mine, sizes = _padded_to_all(obj, group)
+    rooms = [mine.zeros_like() for _ in sizes] if here else None
+    gather(mine, rooms, dst, group)
     if rooms is not None and object_gather_list is not None:
-        object_gather_list[:] = [_opened(room, size.item()) for room, size in zip(rooms, sizes, strict=True)]
+        object_gather_list[:] = map(_opened, rooms, sizes)
 
 
 @of_members
@@ -191,6 +185,15 @@ def _unpacked(whole: Var, ends: Any) -> list[Any]:
     """The objects whose bytes lie one behind the other."""
     pieces = np.split(whole.numpy(), ends[:-1]) if len(ends) else []
     return [pickle.loads(piece.tobytes()) for piece in pieces]  # noqa: S301 - our own ranks
+
+
+def _padded_to_all(obj: Any, group: Any) -> tuple[Var, list[int]]:
+    """My object's bytes, as long as those of the longest, and how many are each rank's own."""
+    mine = _packed(obj)
+    sizes = [zeros(1, dtype="int64") for _ in range(group.size())]
+    all_gather(sizes, _count(mine), group)
+    found = [size.item() for size in sizes]
+    return _padded(mine, max(found)), found
 
 
 def _count(packed: bytes) -> Var:

@@ -36,6 +36,26 @@ def fresh(kind: str) -> str:
     return f"{kind}{next(_numbers)}"
 
 
+def text_at(x: float, y: float, words: object, kind: str = "") -> str:
+    """Words at a place of the SVG, which is written as XML; `kind` are classes.
+
+    Example:
+        >>> text_at(1, 2, "a &lt; b", "m")
+        '<text class="m" x="1.0" y="2.0">a &lt; b</text>'
+    """
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{words}</text>'
+
+
+def box_at(x: float, y: float, wide: float, high: float, color: str, more: str = "") -> str:
+    """A rectangle of one color; `more` are further attributes.
+
+    Example:
+        >>> box_at(0, 0, 3, 4, "red")
+        '<rect x="0.0" y="0.0" width="3.0" height="4.0" fill="red"/>'
+    """
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}" fill="{color}"{more}/>'
+
+
 def choices(name: str, size: tuple[float, float], still: str, buttons: Sequence[Choice], style: str) -> str:
     """The HTML of a picture of this size, in pixels; the first button is picked at first.
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.plural import plural
-from jt_edu.draw.choices import INK, SOFT, Choice, choices, fresh
+from jt_edu.draw.choices import INK, SOFT, Choice, box_at, choices, fresh, text_at
 from jt_edu.draw.theme import MONO
 
 WIDE, ROW = 700, 17  # pixels: the picture, a line of text
@@ -82,18 +82,14 @@ def block_picture(
 
 
 def _text(x: float, y: float, words: object, kind: str = "") -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(str(words))}</text>'
-
-
-def _box(x: float, y: float, wide: float, high: float, fill: str, more: str = "") -> str:
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}" fill="{fill}"{more}/>'
+    return text_at(x, y, escape(str(words)), kind)
 
 
 def _code(text: Sequence[str], bad: Sequence[int]) -> Iterator[str]:
     for number, line in enumerate(text, 1):
         y = 20 + ROW * (number - 1)
         if number in bad:
-            yield _box(CODE - 4, y - 13, WIDE - CODE, ROW, BAD, ' opacity="0.22"')
+            yield box_at(CODE - 4, y - 13, WIDE - CODE, ROW, BAD, ' opacity="0.22"')
         yield _text(CODE - 10, y, number, "c e") + _text(CODE, y, line, "c")
 
 
@@ -109,13 +105,14 @@ def _stop(stop: Stop, in_a_row: int, places: tuple[float, float, int], bad: Sequ
     for line, color in colors.items():
         if line:
             count = sum(at == line for at in stop.lines)
-            yield _box(2, 10 + ROW * (line - 1), 5, ROW - 4, color)
+            yield box_at(2, 10 + ROW * (line - 1), 5, ROW - 4, color)
             yield _text(WIDE - 6, 20 + ROW * (line - 1), f"{plural(count, 'thread')} here", "e")
     for thread, line in enumerate(stop.lines[:MOST_THREADS]):
         x, y = CODE + cell * (thread % in_a_row), top + cell * (thread // in_a_row)
         edge = f' stroke="{BAD}" stroke-width="2.5"' if thread in bad else ""
         where = f"in line {line}" if line else "has ended"
-        yield f"<g><title>thread {thread}: {where}</title>{_box(x, y, 0.8 * cell, 0.8 * cell, colors[line], edge)}</g>"
+        square = box_at(x, y, 0.8 * cell, 0.8 * cell, colors[line], edge)
+        yield f"<g><title>thread {thread}: {where}</title>{square}</g>"
     y = memory
     for name, values in stop.shared.items():
         yield _text(CODE - 6, y + 11, name[:5], "c e")
@@ -163,7 +160,7 @@ def _numbers(
         read = readers.get(address, ())
         by += f", read by thread{'s' * (len(read) > 1)} {', '.join(map(str, read))}" if read else ""
         fill = f"hsl({writer * 47 % 360} 65% 60%)" if writer >= 0 else "none"
-        box = _box(
+        box = box_at(
             x,
             y,
             NUMBER,
@@ -187,6 +184,6 @@ def _meters(meters: Sequence[Meter], top: float) -> Iterator[str]:
     most = max((m.trips for m in meters), default=1)
     for k, m in enumerate(meters, 1):
         y, scale = top + ROW * k, 300 / most
-        yield _text(CODE + 210, y, m.name, "c e") + _box(CODE + 218, y - 10, m.least * scale, 11, "#0072b2")
-        yield _box(CODE + 218 + m.least * scale, y - 10, (m.trips - m.least) * scale, 11, BAD)
+        yield _text(CODE + 210, y, m.name, "c e") + box_at(CODE + 218, y - 10, m.least * scale, 11, "#0072b2")
+        yield box_at(CODE + 218 + m.least * scale, y - 10, (m.trips - m.least) * scale, 11, BAD)
         yield _text(CODE + 226 + m.trips * scale, y, f"{m.trips}, needed: {m.least}" if m.trips > m.least else m.trips)

@@ -63,10 +63,6 @@ class View:
     ranks: dict[Id, int] = field(default_factory=dict)  # of cards and frames, inside what they stand in
     notes: list[str] = field(default_factory=list)
 
-    def path_to(self, node: Id) -> list[str]:
-        """The boxes that a node is in, outermost first: where all are open, the node has a card."""
-        return [group.key for group in self.groups.values() if node in group.nodes]  # outer ones come first
-
 
 def view(
     document: Mapping[str, Any], group: str | None = None, opened: Collection[str] | None = None, *,

@@ -25,7 +25,7 @@ from jt_edu.base.context import flag_scope
 from jt_edu.base.errors import ArgumentError, GradientError
 from jt_edu.base.plural import plural
 from jt_edu.ir.meta_ops import CONSTANT, SOURCE
-from jt_edu.ir.node import Node, behind, history
+from jt_edu.ir.node import Node, behind, history, reached
 from jt_edu.lens.document_schema import shortened
 from jt_edu.lens.gradient_rules import rule_of_step, rules_of
 from jt_edu.lens.isolated_run import check_size, found_words, initialize_parameters, way_out
@@ -119,7 +119,7 @@ class Found:
     def build(cls, loss: Var, leaves: Sequence[Var]) -> Found:
         """Build the gradient of every value on the way from `leaves` to the loss; keep those of the leaves alone."""
         order = history(loss.node)
-        reach = _reach(order, {leaf.node for leaf in leaves})
+        reach = reached(order, {leaf.node for leaf in leaves}, behind)
         nodes = [n for n in order if n in reach]
         built = autograd.gradients(loss, [*leaves, *map(type(loss)._of, nodes)], allow_unused=True)
         for leaf, gradient in zip(leaves, built, strict=False):
@@ -171,15 +171,6 @@ def _ends(loss: Var) -> list[Var]:
         ).at(loss.node.line)
     owners = [None if n.owner is None else n.owner() for n in ends]
     return [v if v is not None and v.node is n else type(loss)._of(n) for v, n in zip(owners, ends, strict=True)]
-
-
-def _reach(order: Sequence[Node], wanted: set[Node]) -> set[Node]:
-    """The nodes that a gradient passes on its way to `wanted`."""
-    reach: set[Node] = set()
-    for node in order:
-        if node in wanted or any(i in reach for i in behind(node)):
-            reach.add(node)
-    return reach
 
 
 def _readers(order: Sequence[Node], reach: set[Node]) -> dict[int, list[int]]:

@@ -32,8 +32,6 @@ from jt_edu.library.by_name import FALLBACKS, KERNELS, Kernel, KernelsByName
 from jt_edu.runtime.devices import CPU, INTERFACE, check_interface, forget_plans
 from jt_edu.variable.var import Var, as_var
 
-__all__ = ["Library", "register_backend"]
-
 JT = "jt"  # the namespace of jt's own operators
 AUTOGRAD = "autograd"  # the key of a gradient
 

@@ -69,7 +69,7 @@ def beside(name: str, a: Var, b: Var) -> tuple[Var, Shape]:
     return batch_of(concat([v.cast(dtype).stretched((*lead, *v.shape[-2:])) for v in (a, b)], -1))
 
 
-def by_dtype(name: str, text: str, gradient: Sequence[Rule | None] = (), weight: int = 100) -> Callable[..., Var]:
+def by_dtype(name: str, text: str, gradient: Sequence[Rule | None] = ()) -> Callable[..., Var]:
     """The kernel for the dtype of its first input; the other arguments are those of `custom_kernel.kernel`."""
 
     @cache
@@ -81,7 +81,7 @@ def by_dtype(name: str, text: str, gradient: Sequence[Rule | None] = (), weight:
         filled = text
         for word, meaning in words.items():
             filled = filled.replace("{" + word + "}", meaning)
-        return kernel(name, filled, gradient, weight, Rows)
+        return kernel(name, filled, gradient, weight=100, kind=Rows)
 
     def op(x: Var, *others: Var, **named: Any) -> Var:
         return made(float32 if x.dtype.is_half else x.dtype)(x, *others, **named)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jt_edu.base.errors import ArgumentError, UnknownKeyError
+from jt_edu.base.errors import UnknownKeyError
 from jt_edu.base.own import own
 from jt_edu.ir.builders import short
-from jt_edu.nn.module import Module, Parameter
-from jt_edu.nn.module_tree import no_part
-from jt_edu.nn.sequential import Row, named, part_of
+from jt_edu.nn.module import Parameter
+from jt_edu.nn.sequential import Parts, Row, named
 from jt_edu.variable.var import Var
 
 
-class Names(Module):
+class Names(Parts):
     """Parts under names of your own, as in a dict. What parts are, a subclass says.
 
     Example:
@@ -23,45 +22,34 @@ class Names(Module):
     """
 
     def __init__(self, parts: Any = None) -> None:
-        self._dict_parts: dict[str, Any] = {}
+        self._own_parts: dict[str, Any] = {}
         own(self).update({} if parts is None else parts)
-
-    def _checked(self, part: Any) -> Any:
-        if not isinstance(part, Module):
-            raise ArgumentError(f"a {type(self).__name__} is made of modules", *no_part(part))
-        return part
 
     def members(self) -> Iterator[tuple[str, Any]]:
         """The parts."""
-        yield from self._dict_parts.items()
+        yield from self._own_parts.items()
         yield from super().members()
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._dict_parts:
-            raise UnknownKeyError(f"a {type(self).__name__} of {', '.join(self._dict_parts) or 'nothing'}", short(name))
-        return self._dict_parts[name]
-
-    def __getattr__(self, name: str) -> Any:
-        return part_of(self, vars(self).get("_dict_parts", {}), name)
+        if name not in self._own_parts:
+            raise UnknownKeyError(f"a {type(self).__name__} of {', '.join(self._own_parts) or 'nothing'}", short(name))
+        return self._own_parts[name]
 
     def get(self, name: str, default: Any = None) -> Any:
         """The part of this name, or the default."""
-        return self._dict_parts.get(name, default)
+        return self._own_parts.get(name, default)
 
     def __setitem__(self, name: str, part: Any) -> None:
-        self._dict_parts[named(name)] = own(self)._checked(part)
+        self._own_parts[named(name)] = own(self)._checked(part)
 
     def __delitem__(self, name: str) -> None:
         own(self).pop(name)
 
-    def __len__(self) -> int:
-        return len(self._dict_parts)
-
     def __iter__(self) -> Iterator[str]:
-        return iter(list(self._dict_parts))
+        return iter(list(self._own_parts))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._dict_parts
+        return name in self._own_parts
 
     def update(self, parts: Any) -> None:
         """Take over the parts of a dict, or of a list of pairs (name, part)."""
@@ -71,27 +59,15 @@ class Names(Module):
 
     def pop(self, name: str, *default: Any) -> Any:
         """Take one out. Returns it, or the default if there is none of this name."""
-        if default and name not in self._dict_parts:
+        if default and name not in self._own_parts:
             return default[0]
         part = self[name]
-        del self._dict_parts[name]
+        del self._own_parts[name]
         return part
 
     def clear(self) -> None:
         """Take all out."""
-        self._dict_parts.clear()
-
-    def keys(self) -> list[str]:
-        """The names."""
-        return list(self._dict_parts)
-
-    def values(self) -> list[Any]:
-        """The parts."""
-        return list(self._dict_parts.values())
-
-    def items(self) -> list[tuple[str, Any]]:
-        """Names and parts."""
-        return list(self._dict_parts.items())
+        self._own_parts.clear()
 
 
 class ModuleDict(Names):
@@ -128,7 +104,7 @@ class ParameterDict(Names):
         return as_parameter(part)
 
     def _rows(self) -> list[str]:
-        return [f"({name}): {kind(part)}" for name, part in self._dict_parts.items()]
+        return [f"({name}): {kind(part)}" for name, part in self._own_parts.items()]
 
 
 class ParameterList(Row):
@@ -148,7 +124,7 @@ class ParameterList(Row):
         return as_parameter(part)
 
     def _rows(self) -> list[str]:
-        return [f"({name}): {kind(part)}" for name, part in self._row_parts.items()]
+        return [f"({name}): {kind(part)}" for name, part in self._own_parts.items()]
 
 
 def as_parameter(part: Any) -> Var:

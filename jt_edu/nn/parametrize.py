@@ -54,7 +54,7 @@ class ParametrizationList(ModuleList):
 
     def execute(self) -> Any:
         """The parameter."""
-        first, *others = list(self._row_parts.values())
+        first, *others = list(self._own_parts.values())
         value = first(*(getattr(self, name) for name in self._names_of_originals))
         for part in others:
             value = part(value)
@@ -64,7 +64,7 @@ class ParametrizationList(ModuleList):
         """Let the parameter become `value`, as far as the functions have inverses."""
         with no_grad():
             for name, new in zip(
-                self._names_of_originals, inverse_of(list(self._row_parts.values()), value), strict=True
+                self._names_of_originals, inverse_of(list(self._own_parts.values()), value), strict=True
             ):
                 getattr(self, name).update(new)
 

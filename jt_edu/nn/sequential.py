@@ -15,7 +15,47 @@ from jt_edu.nn.module_tree import no_part, refuse_compiled
 from jt_edu.variable.var import Var
 
 
-class Row(Module):
+class Parts(Module):
+    """What containers share: parts under names, each of which is an attribute too.
+
+    Example:
+        >>> heads = jt.nn.ModuleDict({"act": jt.nn.ReLU()})
+        >>> heads.items(), heads.act
+        ([('act', ReLU())], ReLU())
+    """
+
+    _own_parts: dict[str, Any]
+
+    def _checked(self, part: Any) -> Any:
+        if not isinstance(part, Module):
+            raise ArgumentError(f"a {type(self).__name__} is made of modules", *no_part(part))
+        return part
+
+    def __getattr__(self, name: str) -> Any:
+        parts: dict[str, Any] = vars(self).get("_own_parts", {})
+        if any(name in vars(kind) for kind in type(self).__mro__):
+            return object.__getattribute__(self, name)  # raises again, and says what to write instead
+        if name not in parts:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return parts[name]
+
+    def __len__(self) -> int:
+        return len(self._own_parts)
+
+    def keys(self) -> list[str]:
+        """The names."""
+        return list(self._own_parts)
+
+    def values(self) -> list[Any]:
+        """The parts."""
+        return list(self._own_parts.values())
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Names and parts."""
+        return list(self._own_parts.items())
+
+
+class Row(Parts):
     """Parts in order, each under a name; the names are their numbers unless given. What parts are, a subclass says.
 
     Example:
@@ -29,12 +69,12 @@ class Row(Module):
         own(self)._put(_numbered(args))
 
     def _put(self, parts: Iterable[tuple[str, Any]]) -> None:
-        self._row_parts = {name: own(self)._checked(part) for name, part in parts}
+        self._own_parts = {name: own(self)._checked(part) for name, part in parts}
 
     @property
     def layers(self) -> dict[str, Any]:
         """Name -> part; or what a learner has put there."""
-        found: dict[str, Any] = vars(self).get("layers", self._row_parts)
+        found: dict[str, Any] = vars(self).get("layers", self._own_parts)
         return found
 
     @layers.setter
@@ -43,44 +83,36 @@ class Row(Module):
 
     def members(self) -> Iterator[tuple[str, Any]]:
         """The parts of the row, and what else a subclass keeps beside them."""
-        yield from ((name, part) for name, part in self._row_parts.items() if isinstance(part, (Module, Var)))
+        yield from ((name, part) for name, part in self._own_parts.items() if isinstance(part, (Module, Var)))
         yield from super().members()
 
-    def _checked(self, part: Any) -> Any:
-        if not isinstance(part, Module):
-            raise ArgumentError(f"a {type(self).__name__} is made of modules", *no_part(part))
-        return part
-
     def _name(self, key: Any) -> str:
-        if isinstance(key, str) and key in self._row_parts:
+        if isinstance(key, str) and key in self._own_parts:
             return key
         count = len(self)
         if not isinstance(key, int) or not -count <= key < count:
             way = f"a number from {-count} to {count - 1}" if count else "append(), which puts one in"
-            near = nearest(key, {"": self._row_parts}) if isinstance(key, str) else []
+            near = nearest(key, {"": self._own_parts}) if isinstance(key, str) else []
             raise RangeError(f"a row of {count} {type(self).what}", f"the index {key!r}", near[0][1:] if near else way)
-        return list(self._row_parts)[key]
+        return list(self._own_parts)[key]
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            parts = list(self._row_parts.items())[key]
+            parts = list(self._own_parts.items())[key]
             return type(self)([part for _, part in parts] if own(self)._is_numbered() else dict(parts))
-        return self._row_parts[own(self)._name(key)]
+        return self._own_parts[own(self)._name(key)]
 
     def __setitem__(self, key: Any, part: Any) -> None:
-        self._row_parts[own(self)._name(key)] = own(self)._checked(part)
+        self._own_parts[own(self)._name(key)] = own(self)._checked(part)
 
     def __delitem__(self, key: Any) -> None:
-        gone = list(self._row_parts)[key] if isinstance(key, slice) else [own(self)._name(key)]
+        gone = list(self._own_parts)[key] if isinstance(key, slice) else [own(self)._name(key)]
         numbered = own(self)._is_numbered()
-        parts = [(n, part) for n, part in self._row_parts.items() if n not in gone]
+        parts = [(n, part) for n, part in self._own_parts.items() if n not in gone]
         own(self)._put((str(k), part) if numbered else (n, part) for k, (n, part) in enumerate(parts))
 
-    def __getattr__(self, name: str) -> Any:
-        return part_of(self, vars(self).get("_row_parts", {}), name)
-
     def __setattr__(self, name: str, value: Any) -> None:
-        parts = vars(self).get("_row_parts")
+        parts = vars(self).get("_own_parts")
         if parts is not None and (name in parts or own(self)._belongs(name, value)):
             parts[name] = own(self)._checked(value)
             vars(self).pop(name, None)
@@ -92,19 +124,16 @@ class Row(Module):
         return self.what == "modules" and isinstance(value, Module) and not hasattr(type(self), name)
 
     def __delattr__(self, name: str) -> None:
-        if name in vars(self).get("_row_parts", {}):
+        if name in vars(self).get("_own_parts", {}):
             del self[name]
         else:
             super().__delattr__(name)
 
     def _is_numbered(self) -> bool:
-        return all(name == str(k) for k, name in enumerate(self._row_parts))
-
-    def __len__(self) -> int:
-        return len(self._row_parts)
+        return all(name == str(k) for k, name in enumerate(self._own_parts))
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(list(self._row_parts.values()))
+        return iter(list(self._own_parts.values()))
 
     def __add__(self, others: Iterable[Any]) -> Any:
         return type(self)([*self, *others])
@@ -114,8 +143,8 @@ class Row(Module):
 
     def append(self, part: Any) -> Any:
         """Put one more at the end. Returns this row."""
-        name = next(str(k) for k in itertools.count(len(self)) if str(k) not in self._row_parts)
-        self._row_parts[name] = own(self)._checked(part)
+        name = next(str(k) for k in itertools.count(len(self)) if str(k) not in self._own_parts)
+        self._own_parts[name] = own(self)._checked(part)
         return self
 
     def extend(self, parts: Iterable[Any]) -> Any:
@@ -126,7 +155,7 @@ class Row(Module):
 
     def insert(self, index: int, part: Any) -> Any:
         """Put one before number `index`; all are numbered anew. Returns this row."""
-        parts = list(self._row_parts.values())
+        parts = list(self._own_parts.values())
         parts.insert(index, own(self)._checked(part))
         own(self)._put((str(k), p) for k, p in enumerate(parts))
         return self
@@ -139,35 +168,9 @@ class Row(Module):
 
     def add_module(self, name: str, module: Any) -> None:
         """Put one more at the end, under a name of its own."""
-        self._row_parts[named(name)] = own(self)._checked(module)
+        self._own_parts[named(name)] = own(self)._checked(module)
 
     register_module = add_module
-
-    def keys(self) -> list[str]:
-        """The names."""
-        return list(self._row_parts)
-
-    def values(self) -> list[Any]:
-        """The parts."""
-        return list(self._row_parts.values())
-
-    def items(self) -> list[tuple[str, Any]]:
-        """Names and parts."""
-        return list(self._row_parts.items())
-
-
-def part_of(container: Module, parts: dict[str, Any], name: str) -> Any:
-    """A part, asked for as an attribute.
-
-    Example:
-        >>> jt.nn.ModuleDict({"act": jt.nn.ReLU()}).act
-        ReLU()
-    """
-    if any(name in vars(kind) for kind in type(container).__mro__):
-        return object.__getattribute__(container, name)  # raises again, and says what to write instead
-    if name not in parts:
-        raise AttributeError(f"{type(container).__name__} has no attribute {name!r}")
-    return parts[name]
 
 
 def named(name: Any) -> str:
@@ -213,13 +216,13 @@ class Sequential(Row):
 
     def execute(self, x: Any) -> Any:
         """Through all of them."""
-        for part in self._row_parts.values():
+        for part in self._own_parts.values():
             x = part(x)
         return x
 
     def _rows(self) -> list[str]:
         names = {id(part): getattr(part, "__name__", repr(part)) for part in self if not isinstance(part, Module)}
-        return [f"({name}): {names.get(id(part)) or repr(part)}" for name, part in self._row_parts.items()]
+        return [f"({name}): {names.get(id(part)) or repr(part)}" for name, part in self._own_parts.items()]
 
 
 class ModuleList(Row):
@@ -241,7 +244,7 @@ class ModuleList(Row):
     def _rows(self) -> list[str]:
         """Neighbours that print alike stand in one line."""
         rows = []
-        for text, run in itertools.groupby(self._row_parts.items(), key=lambda item: repr(item[1])):
+        for text, run in itertools.groupby(self._own_parts.items(), key=lambda item: repr(item[1])):
             names = [name for name, _ in run]
             rows.append(f"({names[0]}): {text}" if len(names) == 1 else _several(names, text))
         return rows

@@ -17,10 +17,11 @@ from typing import Any
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir import scalar_ops as f
 from jt_edu.ir.meta_ops import Elementwise
-from jt_edu.ops.arguments import choice, in_place, number, one_of, same_words
+from jt_edu.ops.arguments import choice, in_place, number, one_of
 from jt_edu.ops.dtype_rules import floats
 from jt_edu.ops.special import BELL, NDTR
 from jt_edu.ops.trigonometry import TANH
+from jt_edu.ops.var_function import var_function
 from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
@@ -70,10 +71,7 @@ def _silu_slope(out: Any, gate: Any) -> Any:
     return gate + out * (1 - gate)
 
 
-@method
-@template
-@in_place
-@same_words
+@var_function(template, in_place)
 def relu(x: Any) -> Var:
     """max(x, 0); the gradient at 0 is 0.
 
@@ -84,10 +82,7 @@ def relu(x: Any) -> Var:
     return as_var(x).apply(f.RELU, 0)
 
 
-@method
-@template
-@in_place
-@same_words
+@var_function(template, in_place)
 def relu6(x: Any) -> Var:
     """min(max(x, 0), 6); the gradient at 0 and at 6 is 0.
 
@@ -100,10 +95,7 @@ def relu6(x: Any) -> Var:
     return as_var(x).apply(f.RELU6, 0, 6)
 
 
-@method
-@template
-@in_place
-@same_words
+@var_function(template, in_place)
 def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Var:
     """x clipped to a range: min(max(x, min_val), max_val); the gradient at both ends is 0.
 
@@ -120,10 +112,7 @@ def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Var:
     return floats(x).apply(HARDTANH, low, high)
 
 
-@method
-@template
-@in_place
-@same_words
+@var_function(template, in_place)
 def leaky_relu(x: Any, scale: float | None = None, *, negative_slope: float | None = None) -> Var:
     """x where it is positive, scale * x elsewhere; the gradient at 0 is `scale`.
 
@@ -142,10 +131,7 @@ def leaky_relu(x: Any, scale: float | None = None, *, negative_slope: float | No
     return as_var(x).apply(LEAKY_RELU, slope)
 
 
-@method
-@template
-@in_place
-@same_words
+@var_function(template, in_place)
 def threshold(x: Any, threshold: float, value: float) -> Var:
     """x where it is above the threshold, `value` elsewhere.
 
@@ -158,9 +144,7 @@ def threshold(x: Any, threshold: float, value: float) -> Var:
     return v.where_not(v <= edge, number("threshold", "value", value))
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def hardshrink(x: Any, lambd: float = 0.5) -> Var:
     """x, and 0 where |x| <= lambd.
 
@@ -172,9 +156,7 @@ def hardshrink(x: Any, lambd: float = 0.5) -> Var:
     return v.where_not((v >= -edge) & (v <= edge), 0)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def softshrink(x: Any, lambd: float = 0.5) -> Var:
     """x moved towards 0 by lambd, and 0 where |x| <= lambd.
 
@@ -189,10 +171,7 @@ def softshrink(x: Any, lambd: float = 0.5) -> Var:
     return (v - edge).where_not(v < -edge, v + edge).where_not((v >= -edge) & (v <= edge), 0)
 
 
-@method
-@template
-@in_place
-@same_words
+@var_function(template, in_place)
 def hardsigmoid(x: Any) -> Var:
     """relu6(x + 3) / 6: a sigmoid made of three straight lines.
 
@@ -203,10 +182,7 @@ def hardsigmoid(x: Any) -> Var:
     return floats(x).apply(HARDSIGMOID, 3, 0, 6)
 
 
-@method
-@template
-@in_place
-@same_words
+@var_function(template, in_place)
 def hardswish(x: Any) -> Var:
     """x * relu6(x + 3) / 6.
 
@@ -219,10 +195,7 @@ def hardswish(x: Any) -> Var:
     return floats(x).apply(HARDSWISH, 3, 0, 6)
 
 
-@method
-@template
-@in_place
-@same_words
+@var_function(template, in_place)
 def elu(x: Any, alpha: float = 1.0) -> Var:
     """x where it is positive, alpha * (exp(x) - 1) elsewhere.
 
@@ -240,10 +213,7 @@ def _below_zero(v: Var) -> Var:
     return v.where_not(~(v <= 0), 0)  # nan counts as right of it, as in PyTorch
 
 
-@method
-@template
-@in_place
-@same_words
+@var_function(template, in_place)
 def celu(x: Any, alpha: float = 1.0) -> Var:
     """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere: its slope is continuous at 0.
 
@@ -262,10 +232,7 @@ def celu(x: Any, alpha: float = 1.0) -> Var:
     return v.where_not(v <= 0, (_below_zero(v) / scale).apply(f.EXPM1) * scale)
 
 
-@method
-@template
-@in_place
-@same_words
+@var_function(template, in_place)
 def selu(x: Any) -> Var:
     """1.0507 * elu(x, 1.6733): mean 0 and variance 1 are kept from layer to layer.
 
@@ -278,10 +245,7 @@ def selu(x: Any) -> Var:
     return elu(x, SELU_ALPHA) * SELU_SCALE
 
 
-@method
-@castable
-@template
-@same_words
+@var_function(castable, template)
 def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Var:
     """log(1 + exp(beta * x)) / beta: a smooth relu.
 
@@ -305,9 +269,7 @@ def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Var:
     return (scaled.apply(SOFTPLUS, end, 0) / sharp).where_not(scaled > end, v)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def logsigmoid(x: Any) -> Var:
     """log(sigmoid(x)), which is still x where sigmoid(x) is too small for a float.
 
@@ -318,10 +280,7 @@ def logsigmoid(x: Any) -> Var:
     return floats(x).apply(LOGSIGMOID, 0)
 
 
-@method
-@template
-@in_place
-@same_words
+@var_function(template, in_place)
 def silu(x: Any) -> Var:
     """x * sigmoid(x).
 
@@ -334,10 +293,7 @@ def silu(x: Any) -> Var:
     return as_var(x).apply(SILU)
 
 
-@method
-@template
-@in_place
-@same_words
+@var_function(template, in_place)
 def mish(x: Any) -> Var:
     """x * tanh(log(1 + exp(x))).
 
@@ -351,10 +307,7 @@ def mish(x: Any) -> Var:
     return v * v.apply(SOFTPLUS, math.inf, 0).apply(TANH)
 
 
-@method
-@castable
-@template
-@same_words
+@var_function(castable, template)
 def gelu(x: Any, approximate: str = "none") -> Var:
     """x * Phi(x), where Phi is the normal distribution function; approximate="tanh" uses the usual approximation.
 
@@ -370,9 +323,7 @@ def gelu(x: Any, approximate: str = "none") -> Var:
     return v.apply(GELU)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def softsign(x: Any) -> Var:
     """x / (1 + |x|).
 
@@ -384,9 +335,7 @@ def softsign(x: Any) -> Var:
     return v / (v.apply(f.ABSOLUTE) + 1)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def tanhshrink(x: Any) -> Var:
     """x - tanh(x).
 

@@ -23,7 +23,6 @@ from jt_edu.backends.learner_bodies import BODIES, set_size
 from jt_edu.base.errors import KernelError, RangeError
 from jt_edu.ops.code_text import Body
 
-__all__ = ["watch"]
 FILE = "<body of jt.code>"
 Note = tuple[int | None, int]  # the iteration, if it is one of a prange, and the line
 

@@ -20,10 +20,11 @@ from jt_edu.ops.arguments import axis_of, same_words
 from jt_edu.ops.concat_copy import slabs
 from jt_edu.ops.create import index
 from jt_edu.ops.pad import pad
+from jt_edu.ops.var_function import var_function
 from jt_edu.ops.view import atleast_1d, atleast_2d, atleast_3d, listed, reshape, unsqueeze, view
 from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
-from jt_edu.variable.var import Var, as_var, method
+from jt_edu.variable.var import Var, as_var
 
 __all__ = ["append", "block_diag", "cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack",
            "stack", "vstack"]  # fmt: skip
@@ -171,8 +172,7 @@ def column_stack(vars: Sequence[Any]) -> Var:
     return concat([reshape(v, -1, 1) if v.ndim < 2 else v for v in _with_axes(listed("column_stack", vars))], 1)
 
 
-@method
-@same_words
+@var_function()
 def append(x: Any, values: Any, dim: Any = None) -> Var:
     """x with `values` after it along an axis; without an axis both are flattened first.
 

@@ -29,9 +29,10 @@ from jt_edu.ops.nanreduce import without_nan
 from jt_edu.ops.pad import pad
 from jt_edu.ops.row_view import as_rows, from_rows, one_axis, picked, ranked
 from jt_edu.ops.transpose import flip
+from jt_edu.ops.var_function import var_function
 from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
-from jt_edu.variable.var import Var, as_var, method
+from jt_edu.variable.var import Var, as_var
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "linear_recurrence", "logcumsumexp", "nancumprod", "nancumsum"]
 
@@ -173,10 +174,7 @@ def _shrunk(x: Var, out: Var) -> Var:
     return (x - out).where_not(x == out, 0).apply(f.EXP)
 
 
-@method
-@castable
-@template
-@same_words
+@var_function(castable, template)
 def cumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     """Running sum along an axis: out[i] = x[0] + ... + x[i], accumulated in 64 bits.
 
@@ -191,10 +189,7 @@ def cumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     return _accumulated("cumsum", _cumsum, as_var(x), dim, dtype)
 
 
-@method
-@castable
-@template
-@same_words
+@var_function(castable, template)
 def cumprod(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     """Running product along an axis: out[i] = x[0] * ... * x[i]; the arguments are those of `cumsum`.
 
@@ -211,9 +206,7 @@ def _accumulated(name: str, scan: Callable[[str], Callable[..., Var]], x: Var, d
     return from_rows(_over_rows(scan, as_rows(v, (axis,))), v.shape, axis)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def nancumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     """Running sum in which nan counts as 0.
 
@@ -224,9 +217,7 @@ def nancumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     return _accumulated("nancumsum", _cumsum, without_nan(as_var(x), 0), dim, dtype)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def nancumprod(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     """Running product in which nan counts as 1.
 
@@ -237,9 +228,7 @@ def nancumprod(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     return _accumulated("nancumprod", _cumprod, without_nan(as_var(x), 1), dim, dtype)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def logcumsumexp(x: Any, dim: Any = None) -> Var:
     """log(exp(x[0]) + ... + exp(x[i])) along an axis, without overflow.
 
@@ -254,10 +243,7 @@ def logcumsumexp(x: Any, dim: Any = None) -> Var:
     return from_rows(LOGCUMSUMEXP(rows, shape=rows.shape, dtype=rows.dtype, span=len(rows)), v.shape, at)
 
 
-@method
-@ranked
-@template
-@same_words
+@var_function(ranked, template)
 def cummax(x: Any, dim: Any = None) -> tuple[Var, Var]:
     """(values, positions) of the largest number so far along an axis, the last of equal ones; from a nan on, nan.
 
@@ -268,10 +254,7 @@ def cummax(x: Any, dim: Any = None) -> tuple[Var, Var]:
     return _best("cummax", LARGEST, as_var(x), dim)
 
 
-@method
-@ranked
-@template
-@same_words
+@var_function(ranked, template)
 def cummin(x: Any, dim: Any = None) -> tuple[Var, Var]:
     """(values, positions) of the smallest number so far along an axis, the last of equal ones; from a nan on, nan.
 

@@ -16,11 +16,12 @@ from jt_edu.ir.builders import check_shape
 from jt_edu.ir.index_expr import Index, as_index, binary, counter, size
 from jt_edu.ir.meta_ops import Reindex, reindex
 from jt_edu.ir.node import Shape
-from jt_edu.ops.arguments import axis_of, one_of, same_words, whole
+from jt_edu.ops.arguments import axis_of, one_of, whole
 from jt_edu.ops.create import index, which_diagonal
 from jt_edu.ops.nonzero import nonzero
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.transpose import permute
+from jt_edu.ops.var_function import var_function
 from jt_edu.ops.view import reshape, view
 from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
@@ -30,8 +31,7 @@ from jt_edu.variable.var import Var, as_var, method
 __all__ = ["diag", "diag_embed", "diagflat", "diagonal", "tri", "tril", "tril_indices", "triu", "triu_indices"]
 
 
-@method
-@same_words
+@var_function()
 def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Var:
     """The diagonal of two axes, as the last axis of the result.
 
@@ -68,8 +68,7 @@ def _diagonal_op(found: Shape, offset: int, p: int, q: int) -> Reindex:
     return reindex("diagonal", found, (*(found[k] for k in rest), length), tuple(where))
 
 
-@method
-@same_words
+@var_function()
 def diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Var:
     """The last axis on a diagonal of two new axes, and 0 elsewhere.
 
@@ -116,9 +115,7 @@ def diagflat(x: Any, offset: int = 0) -> Var:
     return diag_embed(reshape(x, -1), offset)
 
 
-@method
-@castable
-@same_words
+@var_function(castable)
 def trace(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Var:
     """Sum of the diagonal of two axes.
 

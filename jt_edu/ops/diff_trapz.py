@@ -15,14 +15,14 @@ from jt_edu.ops.concat import concat
 from jt_edu.ops.cumulative import cumsum
 from jt_edu.ops.dtype_rules import as_floats
 from jt_edu.ops.reduce import sum
+from jt_edu.ops.var_function import var_function
 from jt_edu.ops.view import apart
-from jt_edu.variable.var import Var, as_var, method
+from jt_edu.variable.var import Var, as_var
 
 __all__ = ["cumulative_trapezoid", "diff", "ediff1d", "gradient", "trapezoid", "trapz"]
 
 
-@method
-@same_words
+@var_function()
 def diff(x: Any, n: int = 1, dim: Any = None, prepend: Any = None, append: Any = None) -> Var:
     """out[i] = x[i + 1] - x[i] along an axis (the last one by default), n times; for bools whether they differ.
 

@@ -18,9 +18,10 @@ from jt_edu.base.errors import ArgumentError, DtypeError
 from jt_edu.ir import scalar_ops as f
 from jt_edu.ir.builders import broadcast_shape, short
 from jt_edu.ir.meta_ops import Elementwise
-from jt_edu.ops.arguments import beside, choice, factor, function, number, one_of, same_words
+from jt_edu.ops.arguments import beside, choice, factor, function, number, one_of
 from jt_edu.ops.dtype_rules import real_floats
 from jt_edu.ops.temporaries import into
+from jt_edu.ops.var_function import var_function
 from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
@@ -121,9 +122,7 @@ def divide(x: Any, y: Any, *, rounding_mode: str | None = None) -> Var:
     return (v - v.apply(f.FMOD, y)).apply(f.FLOOR_DIVIDE, y)
 
 
-@method
-@castable(name="pow")
-@same_words
+@var_function(castable(name="pow"))
 def power(x: Any, y: Any) -> Var:
     """x ** y; squares are written as products, and powers of 1/2 as roots.
 

@@ -12,16 +12,14 @@ from jt_edu.ir import scalar_ops as f
 from jt_edu.ops.activation import leaky_relu
 from jt_edu.ops.arguments import axis_of, in_place, number, same_words, yes_or_no
 from jt_edu.ops.dtype_rules import floats
+from jt_edu.ops.var_function import var_function
 from jt_edu.variable.autocast import castable
 from jt_edu.variable.random import random
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
 
-@method
-@castable
-@template
-@same_words
+@var_function(castable, template)
 def prelu(x: Any, weight: Any) -> Var:
     """x where it is positive, weight * x elsewhere, with a slope that is learned.
 
@@ -46,9 +44,7 @@ def prelu(x: Any, weight: Any) -> Var:
     return (slopes * _not_above_zero(v)).where_not(v > 0, v)
 
 
-@method
-@in_place
-@same_words
+@var_function(in_place)
 def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Var:
     """leaky_relu with a slope drawn anew for each element while training, and their mean otherwise.
 

@@ -23,6 +23,7 @@ from jt_edu.ops.dtype_rules import checked
 from jt_edu.ops.index_parsing import Brackets, meant, read_brackets, roving, spelled
 from jt_edu.ops.nonzero import positions as found_positions
 from jt_edu.ops.temporaries import warn_if_lost
+from jt_edu.ops.var_function import var_function
 from jt_edu.ops.view import lone
 from jt_edu.variable.index_bounds import check_there
 from jt_edu.variable.subgraph_cache import template
@@ -155,9 +156,7 @@ method(getitem, "__getitem__")
 method(setitem, "__setitem__")
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def gather(x: Any, dim: int, index: Any) -> Var:
     """out[i, j] = x[index[i, j], j] for dim 0, and so on: one position along `dim` for each element of the result.
 
@@ -193,10 +192,7 @@ def _positions_along(name: str, x: Var, index: Any, axis: int) -> Var:
     return positions.cast(int64)
 
 
-@method
-@template
-@lone
-@same_words
+@var_function(template, lone)
 def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str = "void") -> Var:
     """x, with src written (reduce="void"), added ("add") or multiplied ("multiply") at x[index[i, j], j] for dim 0.
 
@@ -239,10 +235,7 @@ def scatter_into(x: Var, new: Var, positions: Var, where: tuple[Index, ...], red
     return Var._of(check_there(Node(op, (new.node, positions.node), x.shape, new.dtype)))
 
 
-@method
-@template
-@lone
-@same_words
+@var_function(template, lone)
 def index_select(x: Any, dim: int, index: Any) -> Var:
     """The slices of x at the positions `index` along axis `dim`.
 

@@ -14,7 +14,7 @@ from typing import Any
 from jt_edu.base.dtypes import float64, promote, real_of
 from jt_edu.base.errors import ShapeError
 from jt_edu.ir import scalar_ops as f
-from jt_edu.ops.arguments import same_words, yes_or_no
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.create import arange
 from jt_edu.ops.dtype_rules import as_floats, check_order, widened
 from jt_edu.ops.reduce import (
@@ -30,7 +30,8 @@ from jt_edu.ops.reduce import (
     squared,
     sum,
 )  # fmt: skip
-from jt_edu.variable.var import Var, as_var, method
+from jt_edu.ops.var_function import var_function
+from jt_edu.variable.var import Var, as_var
 
 __all__ = ["nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
 
@@ -40,8 +41,7 @@ def without_nan(x: Var, value: float) -> Var:
     return x.where_not(x.apply(f.ISNAN), value) if x.dtype.is_float else x
 
 
-@method
-@same_words
+@var_function()
 def nansum(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
     """Sum of the numbers that are not nan; 0 if all are.
 
@@ -53,8 +53,7 @@ def nansum(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) ->
     return sum(without_nan(as_var(x), 0), dim, keep, dtype)
 
 
-@method
-@same_words
+@var_function()
 def nanprod(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
     """Product of the numbers that are not nan; 1 if all are.
 
@@ -66,8 +65,7 @@ def nanprod(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -
     return prod(without_nan(as_var(x), 1), dim, keep, dtype)
 
 
-@method
-@same_words
+@var_function()
 def nanmean(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
     """Mean of the numbers that are not nan; nan if all are.
 
@@ -87,8 +85,7 @@ def _how_many(x: Var, dim: Any, keep: bool) -> Var:
     return sum((x.apply(f.ISNAN) == 0).cast(float64), dim, keep)
 
 
-@method
-@same_words
+@var_function()
 def nanvar(
     x: Any, dim: Any = None, keepdim: bool = False, unbiased: bool = False, *, correction: Any = None, ddof: Any = None
 ) -> Var:
@@ -111,8 +108,7 @@ def _variance(x: Var, dim: Any, keep: bool, correction: float) -> Var:
     return sum(squared(away), dim, keep) / left.where_not(left <= 0, math.nan)
 
 
-@method
-@same_words
+@var_function()
 def nanstd(
     x: Any, dim: Any = None, keepdim: bool = False, unbiased: bool = False, *, correction: Any = None, ddof: Any = None
 ) -> Var:
@@ -129,8 +125,7 @@ def nanstd(
     return root(spread, 2).cast(real_of(floats.dtype))
 
 
-@method
-@same_words
+@var_function()
 def nanmax(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Largest of the numbers that are not nan; nan if all are.
 
@@ -142,8 +137,7 @@ def nanmax(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     return _extremum(as_var(x), "nanmax", dim, keep)
 
 
-@method
-@same_words
+@var_function()
 def nanmin(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Smallest of the numbers that are not nan; nan if all are.
 
@@ -164,8 +158,7 @@ def _extremum(x: Var, name: str, axes: Any, keep: bool) -> Var:
     return best.where_not(_how_many(x, axes, keep) == 0, math.nan) if x.dtype.is_float else best
 
 
-@method
-@same_words
+@var_function()
 def nanargmax(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Position of the largest number that is not nan, the first if there are several; all nan raises when it runs.
 
@@ -176,8 +169,7 @@ def nanargmax(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     return _position(as_var(x), nanmax, "nanargmax", dim, yes_or_no("nanargmax", "keepdim", keepdim))
 
 
-@method
-@same_words
+@var_function()
 def nanargmin(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Position of the smallest number that is not nan, the first if there are several; all nan raises when it runs.
 

@@ -18,11 +18,12 @@ from jt_edu.ir.builders import check_shape
 from jt_edu.ir.meta_ops import SOURCE
 from jt_edu.ir.node import Node
 from jt_edu.ops import gpu_rows
-from jt_edu.ops.arguments import choice, same_words, yes_or_no
+from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.ops.concat import stack
 from jt_edu.ops.custom_kernel import kernel
 from jt_edu.ops.dtype_rules import checked
 from jt_edu.ops.reduce import sum
+from jt_edu.ops.var_function import var_function
 from jt_edu.ops.view import reshape
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
@@ -109,8 +110,7 @@ def flatnonzero(x: Any) -> Var:
     return positions(as_var(x))
 
 
-@method
-@same_words
+@var_function()
 def count_nonzero(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """How many elements are not 0, along axes or in all; nan is not 0.
 

@@ -17,20 +17,18 @@ from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.ir.index_check import check_fill
 from jt_edu.ir.index_expr import Index, as_index, counter, size
 from jt_edu.ir.meta_ops import reindex
-from jt_edu.ops.arguments import choice, same_words, whole
+from jt_edu.ops.arguments import choice, whole
 from jt_edu.ops.sliding_window import check_room
+from jt_edu.ops.var_function import var_function
 from jt_edu.ops.view import view
 from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
-from jt_edu.variable.var import Var, as_var, method
+from jt_edu.variable.var import Var, as_var
 
 Pairs = list[tuple[int, int]]
 
 
-@method
-@castable(name="pad_{mode}")
-@template
-@same_words
+@var_function(castable(name="pad_{mode}"), template)
 def pad(x: Any, widths: Any, mode: str = "constant", value: float = 0) -> Var:
     """More room around x; negative widths crop.
 

@@ -21,6 +21,7 @@ from jt_edu.ops.arguments import axis_of, same_words, whole
 from jt_edu.ops.contraction import contract
 from jt_edu.ops.einsum import einsum
 from jt_edu.ops.reduce import reduced
+from jt_edu.ops.var_function import var_function
 from jt_edu.ops.view import view
 from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
@@ -72,9 +73,7 @@ def vdot(x: Any, y: Any) -> Var:
     return contract("vdot", a.conj().reshape(-1), "i", b.reshape(-1), "i", ())
 
 
-@method
-@castable(name="linalg_vecdot")
-@same_words
+@var_function(castable(name="linalg_vecdot"))
 def vecdot(x: Any, y: Any, dim: int = -1) -> Var:
     """Scalar products along one axis: sum of conj(x) * y, after broadcasting.
 
@@ -171,8 +170,7 @@ def kron(x: Any, y: Any) -> Var:
     return (one * other).reshape(tuple(n * m for n, m in zip(p, q, strict=True)))
 
 
-@method
-@same_words
+@var_function()
 def cross(x: Any, y: Any, dim: int = -1) -> Var:
     """Vector product of vectors of length 3: perpendicular to both, as long as the area between them.
 

@@ -26,6 +26,7 @@ from jt_edu.ops.elementwise import lerp
 from jt_edu.ops.reduce import position, sum
 from jt_edu.ops.row_view import Ranked, as_rows, one_axis, one_each, picked, ranked
 from jt_edu.ops.sort import sorted_positions
+from jt_edu.ops.var_function import var_function
 from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var, method
 
@@ -53,8 +54,7 @@ AT: dict[str, Callable[[Var, Var], Var]] = {
 }
 
 
-@method
-@same_words
+@var_function()
 def median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The middle number; of an even count the lower of the middle two, as in PyTorch. nan if any number is nan.
 
@@ -72,8 +72,7 @@ def median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     return _median("median", as_var(x), False, dim, yes_or_no("median", "keepdim", keepdim))
 
 
-@method
-@same_words
+@var_function()
 def nanmedian(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Median of the numbers that are not nan; nan if all are. Along several axes, or one, as `median`.
 
@@ -109,9 +108,7 @@ def _count(rows: Var) -> Var:
     return sum((rows == rows).cast(int64), 1, True)  # noqa: PLR0124
 
 
-@method
-@castable
-@same_words
+@var_function(castable)
 def quantile(
     x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", *, method: Any = None
 ) -> Var:
@@ -216,9 +213,7 @@ def _virtual(way: str, n: Var, q: Var) -> Var:
     return n * q + (q * (1 - a - b) + (a - 1))
 
 
-@method
-@ranked
-@same_words
+@var_function(ranked)
 def mode(x: Any, dim: Any = None, keepdim: bool = False) -> tuple[Var, Var]:
     """(the most frequent number along an axis, its last position); the smallest of several. The last axis by default.
 

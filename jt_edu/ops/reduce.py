@@ -21,9 +21,10 @@ from jt_edu.ir.index_expr import as_index, counter
 from jt_edu.ir.meta_ops import Elementwise, ReindexReduce, reindex_reduce
 from jt_edu.ir.node import Node, Shape
 from jt_edu.ir.scalar_ops import unary
-from jt_edu.ops.arguments import axes_of, axis_of, choice, listed_axes, number, same_words, yes_or_no
+from jt_edu.ops.arguments import axes_of, axis_of, choice, listed_axes, number, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.dtype_rules import as_floats, check_order, widened
+from jt_edu.ops.var_function import var_function
 from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
@@ -47,9 +48,7 @@ def reduced(x: Var, name: str, reducer: str, dims: Any, keepdims: bool) -> Var:
     return Var._of(Node(op, (node,), op.shape, node.dtype))
 
 
-@method
-@castable
-@same_words
+@var_function(castable)
 def sum(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
     """Sum over axes: out = x1 + x2 + ...; accumulated in float64, so that many small numbers add up.
 
@@ -67,10 +66,7 @@ def sum(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Va
     return reduced(v.cast(sum_of(v.dtype) if dtype is None else as_dtype(dtype)), "sum", "add", dim, keep)
 
 
-@method
-@castable
-@template
-@same_words
+@var_function(castable, template)
 def prod(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
     """Product over axes; the arguments are those of `sum`.
 
@@ -83,10 +79,7 @@ def prod(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> V
     return reduced(v.cast(sum_of(v.dtype) if dtype is None else as_dtype(dtype)), "prod", "multiply", dim, keep)
 
 
-@method
-@castable
-@template
-@same_words
+@var_function(castable, template)
 def mean(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
     """Arithmetic mean over axes: sum / count. Whole numbers give float64; the mean of nothing is nan, as in NumPy.
 
@@ -117,9 +110,7 @@ def count_of(x: Var, axes: Any, name: str) -> int:
     return math.prod(x.shape[k] for k in axes_of(name, axes, x.ndim))
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def max(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Largest number along axes; nan if any is nan. Equal largest numbers share the gradient. `amax` is the same.
 
@@ -140,9 +131,7 @@ def _extremum(x: Var, name: str, reducer: str, axes: Any, keep: bool) -> Var:
     return reduced(x, name, reducer, axes, keep)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def min(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Smallest number along axes; nan if any is nan. Equal smallest numbers share the gradient. `amin` is the same.
 
@@ -157,9 +146,7 @@ def min(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
 amax, amin = method(max, "amax"), method(min, "amin")
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def any(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Whether any element is true (not 0).
 
@@ -171,9 +158,7 @@ def any(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     return reduced(as_var(x).cast(bool_), "any", "maximum", dim, keep)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def all(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Whether all elements are true (not 0).
 
@@ -185,10 +170,7 @@ def all(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     return reduced(as_var(x).cast(bool_), "all", "minimum", dim, keep)
 
 
-@method
-@castable
-@template
-@same_words
+@var_function(castable, template)
 def var(
     x: Any, dim: Any = None, keepdim: bool = False, unbiased: bool = False, *, correction: Any = None, ddof: Any = None
 ) -> Var:
@@ -230,10 +212,7 @@ def pick_correction(name: str, unbiased: bool, correction: Any, ddof: Any) -> fl
     return number(name, "correction", given[0]) if given else 0
 
 
-@method
-@castable
-@template
-@same_words
+@var_function(castable, template)
 def std(
     x: Any, dim: Any = None, keepdim: bool = False, unbiased: bool = False, *, correction: Any = None, ddof: Any = None
 ) -> Var:
@@ -250,9 +229,7 @@ def std(
     return root(spread, 2).cast(real_of(floats.dtype))
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def argmax(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Position (int64) of the largest number along an axis, the first if there are several; of all without an axis.
 
@@ -263,9 +240,7 @@ def argmax(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     return position(as_var(x), "argmax", "maximum", dim, yes_or_no("argmax", "keepdim", keepdim))
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def argmin(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Position (int64) of the smallest number along an axis, the first if there are several.
 
@@ -300,10 +275,7 @@ def first_where(here: Var, axis: int, keep: bool) -> Var:
     return reduced(index(here.shape, axis).where_not(here == 0, here.shape[axis]), "first", "minimum", (axis,), keep)
 
 
-@method
-@castable
-@template
-@same_words
+@var_function(castable, template)
 def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, *, ord: Any = None) -> Var:  # noqa: A002 - NumPy's word
     """(sum |x|**p)**(1/p): length of vectors, or of all numbers as one vector.
 

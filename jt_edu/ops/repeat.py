@@ -14,8 +14,9 @@ from jt_edu.ir.index_expr import Index, counter, load, size
 from jt_edu.ir.meta_ops import reindex
 from jt_edu.ir.node import Node
 from jt_edu.ops import gpu_rows
-from jt_edu.ops.arguments import axis_of, same_words, whole
+from jt_edu.ops.arguments import axis_of, whole
 from jt_edu.ops.custom_kernel import kernel
+from jt_edu.ops.var_function import var_function
 from jt_edu.ops.view import reshape, varargs, view
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.torch_keywords import spread
@@ -62,8 +63,7 @@ def _repeated(x: Var, counts: tuple[int, ...]) -> Var:
     return reshape(again, tuple(n * times for n, times in zip(x.shape, counts, strict=True)))
 
 
-@method
-@same_words
+@var_function()
 def repeat_interleave(x: Any, repeats: Any, dim: Any = None) -> Var:
     """Each element (each slice along `dim`) so many times, one after the other (NumPy's repeat).
 

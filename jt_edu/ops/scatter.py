@@ -16,17 +16,16 @@ from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
 from jt_edu.ops.concat import concat
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.index import along, gather, scatter, scatter_into, scatter_parts
+from jt_edu.ops.var_function import var_function
 from jt_edu.ops.view import lone, reshape
 from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
-from jt_edu.variable.var import Var, as_var, method
+from jt_edu.variable.var import Var, as_var
 
 __all__ = ["put_along_axis", "scatter_add", "scatter_reduce", "take_along_axis", "take_along_dim"]
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def take_along_dim(x: Any, indices: Any, dim: Any = None) -> Var:
     """One position along an axis for each element of the result; the other axes of x and indices broadcast.
 
@@ -45,8 +44,7 @@ def take_along_dim(x: Any, indices: Any, dim: Any = None) -> Var:
     return gather(v, at, index)
 
 
-@method
-@same_words
+@var_function()
 def take_along_axis(x: Any, indices: Any, dim: Any = -1) -> Var:
     """NumPy's name for `take_along_dim`, along the last axis by default; None flattens x first.
 
@@ -91,11 +89,7 @@ def put_along_axis(x: Any, indices: Any, values: Any, dim: Any = -1) -> Var:
     return scatter(v, at, index.stretched(wide), as_var(values, v.dtype).stretched(wide))
 
 
-@method
-@castable
-@template
-@lone
-@same_words
+@var_function(castable, template, lone)
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Var:
     """x, with src added at x[index[i, j], j] for dim 0, as often as a position is named.
 
@@ -110,10 +104,7 @@ REDUCTIONS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multi
               "amax": "maximum", "amin": "minimum"}  # fmt: skip
 
 
-@method
-@template
-@lone
-@same_words
+@var_function(template, lone)
 def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Var:
     """x, where all src that meet at x[index[i, j], j] (for dim 0) are put together; elsewhere x stays.
 

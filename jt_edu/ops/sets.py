@@ -16,7 +16,7 @@ from jt_edu.base.dtypes import int64, promote
 from jt_edu.ir.index_expr import load
 from jt_edu.ir.scalar_ops import IMAG, REAL
 from jt_edu.ops import gpu_rows
-from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
+from jt_edu.ops.arguments import axis_of, yes_or_no
 from jt_edu.ops.concat import concat, stack
 from jt_edu.ops.create import arange
 from jt_edu.ops.create import index as counting
@@ -28,8 +28,9 @@ from jt_edu.ops.reduce import any
 from jt_edu.ops.row_view import as_rows
 from jt_edu.ops.searchsorted import isin
 from jt_edu.ops.sort import sorted_numbers, sorted_positions
+from jt_edu.ops.var_function import var_function
 from jt_edu.variable.subgraph_cache import template
-from jt_edu.variable.var import Var, as_var, method
+from jt_edu.variable.var import Var, as_var
 
 __all__ = ["intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_consecutive"]
 FIRSTS = """
@@ -42,8 +43,7 @@ FIRSTS = """
 """
 
 
-@method
-@same_words
+@var_function()
 def unique(
     x: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None, *, return_index: bool = False,
     equal_nan: bool = True,
@@ -105,8 +105,7 @@ def _firsts(equal_nan: bool) -> Callable[..., Var]:
     return kernel("first_positions", FIRSTS.format(new=new), threads=gpu_rows.found(new, "x"))
 
 
-@method
-@same_words
+@var_function()
 def unique_consecutive(x: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
     """The numbers (or slices along `dim`) without those that repeat the one before; the arguments are `unique`'s.
 

@@ -22,6 +22,7 @@ from jt_edu.ops.diagonal import diagonal
 from jt_edu.ops.index import added, getitem, index_select, replaced
 from jt_edu.ops.nonzero import flatnonzero, positions, within
 from jt_edu.ops.transpose import moveaxis
+from jt_edu.ops.var_function import var_function
 from jt_edu.ops.view import lone, reshape
 from jt_edu.variable.autocast import castable
 from jt_edu.variable.var import Var, as_var, method
@@ -31,8 +32,7 @@ __all__ = ["compress", "delete", "diagonal_scatter", "index_add", "index_copy", 
            "take"]  # fmt: skip
 
 
-@method
-@same_words
+@var_function()
 def select(x: Any, dim: int, index: int) -> Var:
     """The slice at a position along an axis, without that axis.
 
@@ -49,8 +49,7 @@ def _at(name: str, x: Var, dim: Any, key: Any) -> tuple[Any, ...]:
     return (*([slice(None)] * axis_of(name, dim, x.ndim)), key)
 
 
-@method
-@same_words
+@var_function()
 def narrow(x: Any, dim: int, start: int, length: int) -> Var:
     """`length` slices along an axis, from `start` on.
 
@@ -66,8 +65,7 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Var:
     return getitem(v, _at("narrow", v, at, slice(first, first + count)))
 
 
-@method
-@same_words
+@var_function()
 def take(x: Any, index: Any, dim: Any = None, mode: str = "raise") -> Var:
     """The slices at the positions `index` along an axis; without an axis x is taken as if it had one.
 
@@ -106,9 +104,7 @@ def compress(condition: Any, x: Any, dim: Any = None) -> Var:
 # ----------------------------------------------------------------------------------------------------- write to slices
 
 
-@method
-@lone
-@same_words
+@var_function(lone)
 def index_add(x: Any, dim: int, index: Any, source: Any, alpha: float = 1) -> Var:
     """x, with alpha * source added to the slices at the positions `index`, as often as they are named.
 
@@ -121,10 +117,7 @@ def index_add(x: Any, dim: int, index: Any, source: Any, alpha: float = 1) -> Va
     return added(v, _at("index_add", v, dim, as_var(index)), more if times == 1 else more * times)
 
 
-@method
-@castable
-@lone
-@same_words
+@var_function(castable, lone)
 def index_copy(x: Any, dim: int, index: Any, source: Any) -> Var:
     """x, with the slices of `source` at the positions `index`; the last one written stays.
 
@@ -136,9 +129,7 @@ def index_copy(x: Any, dim: int, index: Any, source: Any) -> Var:
     return replaced(v, _at("index_copy", v, dim, as_var(index)), source)
 
 
-@method
-@lone
-@same_words
+@var_function(lone)
 def index_fill(x: Any, dim: int, index: Any, value: Any) -> Var:
     """x, with one number in the slices at the positions `index`.
 
@@ -167,8 +158,7 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
     return (added if more else replaced)(as_var(x), tuple(indices), values)
 
 
-@method
-@same_words
+@var_function()
 def slice_scatter(x: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Var:
     """x, with src at x[start:end:step] along an axis.
 
@@ -180,8 +170,7 @@ def slice_scatter(x: Any, src: Any, dim: int = 0, start: Any = None, end: Any = 
     return replaced(v, _at("slice_scatter", v, dim, slice(start, end, step)), src)
 
 
-@method
-@same_words
+@var_function()
 def select_scatter(x: Any, src: Any, dim: int, index: int) -> Var:
     """x, with src as the slice at a position along an axis.
 
@@ -193,8 +182,7 @@ def select_scatter(x: Any, src: Any, dim: int, index: int) -> Var:
     return replaced(v, _at("select_scatter", v, dim, whole("select_scatter", "index", index)), src)
 
 
-@method
-@same_words
+@var_function()
 def diagonal_scatter(x: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Var:
     """x, with src on the diagonal of two axes, whose places are the last axis of src.
 

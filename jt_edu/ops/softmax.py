@@ -16,9 +16,10 @@ from jt_edu.ops.arguments import axes_of, axis_of, choice, number, same_words, w
 from jt_edu.ops.create import index
 from jt_edu.ops.dtype_rules import as_floats, check_order, checked, widened
 from jt_edu.ops.reduce import count_of, max, mean, reduce_op, reduced, sum
+from jt_edu.ops.var_function import var_function
 from jt_edu.variable.autocast import castable
 from jt_edu.variable.subgraph_cache import template
-from jt_edu.variable.var import Var, as_var, method
+from jt_edu.variable.var import Var, as_var
 
 __all__ = ["cross_entropy", "cross_entropy_loss", "log_softmax", "logsumexp", "nll_loss", "softmax", "softmin"]
 REDUCTIONS = ("mean", "sum", "none")  # the three ways to make one number of many
@@ -31,10 +32,7 @@ ABOVE = Elementwise(  # x - y, and the third input, 0, where both are the same i
 )
 
 
-@method
-@castable
-@template
-@same_words
+@var_function(castable, template)
 def logsumexp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """log(sum(exp(x))), shifted by the largest (real part) so that nothing overflows; of nothing it is -inf.
 
@@ -53,10 +51,7 @@ def logsumexp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     return total if keep else total.reshape(reduce_op("sum", "add", v.shape, axes, keep).shape)
 
 
-@method
-@castable
-@template
-@same_words
+@var_function(castable, template)
 def softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
     """exp(x) / sum(exp(x)) along an axis: positive numbers that add up to 1.
 
@@ -85,9 +80,7 @@ def _shifted(x: Any, dim: int, name: str, dtype: Any) -> tuple[Var, tuple[int, .
     return (floats - max(floats, axes, True).detach() if v.size else floats), axes
 
 
-@method
-@castable
-@same_words
+@var_function(castable)
 def softmin(x: Any, dim: int = -1, dtype: Any = None) -> Var:
     """softmax(-x): the smallest number gets the largest share; the arguments are those of `softmax`.
 
@@ -98,10 +91,7 @@ def softmin(x: Any, dim: int = -1, dtype: Any = None) -> Var:
     return softmax(-as_floats(x), dim, dtype)
 
 
-@method
-@castable
-@template
-@same_words
+@var_function(castable, template)
 def log_softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
     """log(softmax(x)), without the loss of digits that taking the logarithm afterwards would cost.
 

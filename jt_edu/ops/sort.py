@@ -19,12 +19,13 @@ from jt_edu.base.dtypes import DType, bool_, float32, int64, uint8
 from jt_edu.base.errors import RangeError
 from jt_edu.ir.index_expr import load
 from jt_edu.ops import gpu_rows
-from jt_edu.ops.arguments import one_of, same_words, whole, yes_or_no
+from jt_edu.ops.arguments import one_of, whole, yes_or_no
 from jt_edu.ops.custom_kernel import Rows, kernel
 from jt_edu.ops.dtype_rules import check_order
 from jt_edu.ops.row_view import Ranked, as_rows, from_rows, one_axis, one_each, picked, ranked
+from jt_edu.ops.var_function import var_function
 from jt_edu.variable.subgraph_cache import template
-from jt_edu.variable.var import Var, as_var, method
+from jt_edu.variable.var import Var, as_var
 
 __all__ = ["argsort", "kthvalue", "msort", "sort", "topk"]
 BEFORE = {  # whether the number a belongs before b, for rising and for falling ones
@@ -257,9 +258,7 @@ def _digits(text: str, dtype: DType, turned: str) -> str:
     )  # fmt: skip
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def argsort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True) -> Var:
     """Positions (int64) that put the numbers along an axis (the last one by default) in order; equal ones keep theirs.
 
@@ -277,8 +276,7 @@ def argsort(x: Any, dim: Any = None, descending: bool = False, stable: bool = Tr
     return from_rows(sorted_positions(as_rows(v, (axis,)), falling), v.shape, axis)
 
 
-@method
-@same_words
+@var_function()
 def sort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True, *, axis: Any = None) -> Any:
     """(numbers in order, their old positions) along an axis, the last one by default; the arguments are `argsort`'s.
 
@@ -324,10 +322,7 @@ def msort(x: Any) -> Var:
     return from_rows(sorted_numbers(as_rows(v, (one_axis("msort", 0, v.ndim),))), v.shape, 0)
 
 
-@method
-@ranked
-@template
-@same_words
+@var_function(ranked, template)
 def topk(
     x: Any, k: int, dim: Any = None, largest: bool = True, sorted: bool = True  # noqa: A002 - PyTorch's word
 ) -> tuple[Var, Var]:  # fmt: skip
@@ -354,10 +349,7 @@ def topk(
     return from_rows(picked(rows, best), v.shape, axis), from_rows(best, v.shape, axis)
 
 
-@method
-@ranked
-@template
-@same_words
+@var_function(ranked, template)
 def kthvalue(x: Any, k: int, dim: Any = None, keepdim: bool = False) -> tuple[Var, Var]:
     """(the k-th smallest number along an axis, its position), counted from 1; the last axis by default.
 

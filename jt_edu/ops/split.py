@@ -13,7 +13,8 @@ from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.ir.builders import short
 from jt_edu.ir.index_expr import counter, size
 from jt_edu.ir.meta_ops import reindex
-from jt_edu.ops.arguments import axis_of, same_words, whole
+from jt_edu.ops.arguments import axis_of, whole
+from jt_edu.ops.var_function import var_function
 from jt_edu.ops.view import reshape, view
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
@@ -22,9 +23,7 @@ __all__ = ["array_split", "chunk", "dsplit", "hsplit", "split", "tensor_split", 
 MOST = 1_000_000  # parts; empty ones are parts as well
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def split(x: Any, sizes: Any, dim: Any = 0) -> tuple[Var, ...]:
     """Parts along an axis (0 by default): of one size (the last may be shorter), or of the sizes listed.
 
@@ -58,9 +57,7 @@ def piece(x: Var, at: int, start: int, end: int) -> Var:
     return view(x, reindex("slice", x.shape, shape, where))
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def chunk(x: Any, chunks: int, dim: Any = 0) -> tuple[Var, ...]:
     """At most `chunks` parts of equal size along an axis (0 by default); the last may be shorter.
 
@@ -77,9 +74,7 @@ def chunk(x: Any, chunks: int, dim: Any = 0) -> tuple[Var, ...]:
     return split(v, max(-(-v.shape[at] // parts), 1), at)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def tensor_split(x: Any, indices_or_sections: Any, dim: Any = 0) -> tuple[Var, ...]:
     """Parts along an axis (0 by default), as even as can be; or cut at the positions listed (NumPy's array_split).
 
@@ -148,9 +143,7 @@ def _evenly(name: str, x: Var, parts: Any, rank: int, at: int) -> tuple[Var, ...
     return tensor_split(x, parts, at)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def unbind(x: Any, dim: Any = 0) -> tuple[Var, ...]:
     """The slices along an axis (0 by default), each without that axis.
 

@@ -18,13 +18,13 @@ from jt_edu.ops.dtype_rules import as_floats, widened
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.reduce import max, mean, min, pick_correction, std, sum, var
 from jt_edu.ops.transpose import permute
+from jt_edu.ops.var_function import var_function
 from jt_edu.variable.var import Var, as_var, method
 
 __all__ = ["aminmax", "average", "corrcoef", "cov", "ptp", "std_mean", "var_mean"]
 
 
-@method
-@same_words
+@var_function()
 def aminmax(x: Any, dim: Any = None, keepdim: bool = False) -> tuple[Var, Var]:
     """(smallest, largest) number along axes.
 
@@ -36,8 +36,7 @@ def aminmax(x: Any, dim: Any = None, keepdim: bool = False) -> tuple[Var, Var]:
     return min(x, dim, keep), max(x, dim, keep)
 
 
-@method
-@same_words
+@var_function()
 def ptp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Peak to peak: largest minus smallest number along axes.
 

@@ -14,7 +14,8 @@ from typing import Any
 
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import same, short
-from jt_edu.ops.arguments import axis_of, same_words
+from jt_edu.ops.arguments import axis_of
+from jt_edu.ops.var_function import var_function
 from jt_edu.variable.memory_format import FORMATS, MemoryFormat, contiguous_format, format_of, lies_so, preserve_format
 from jt_edu.variable.var import Var, method
 
@@ -32,8 +33,7 @@ def check_format(function: str, wanted: Any, rank: int) -> MemoryFormat:
     return wanted
 
 
-@method
-@same_words
+@var_function()
 def stride(x: Var, dim: int | None = None) -> Any:
     """How many elements lie between neighbours along each axis, where the numbers can be seen.
 

@@ -14,7 +14,8 @@ from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.ir.index_expr import as_index, counter, size
 from jt_edu.ir.meta_ops import Reindex, reindex
 from jt_edu.ir.node import Shape
-from jt_edu.ops.arguments import axis_of, listed_axes, same_words, whole
+from jt_edu.ops.arguments import axis_of, listed_axes, whole
+from jt_edu.ops.var_function import var_function
 from jt_edu.ops.view import apart, lone, reshape, varargs, view
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.torch_keywords import spread
@@ -71,10 +72,7 @@ def transpose(x: Any, *order: Any, dim0: Any = None, dim1: Any = None) -> Var:
     return permute(v, *named)
 
 
-@method
-@template
-@lone
-@same_words
+@var_function(template, lone)
 def swapaxes(x: Any, dim1: int, dim2: int) -> Var:
     """Two axes exchanged.
 
@@ -123,9 +121,7 @@ def matrix_transpose(x: Any) -> Var:
     return swapaxes(v, -1, -2)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def flip(x: Any, dims: Any = None, *others: Any) -> Var:
     """Backwards along the axes in `dims`, by default all, for () none; `x.flip(0, 1)` is `x.flip((0, 1))`.
 
@@ -166,9 +162,7 @@ def fliplr(x: Any) -> Var:
     return flip(x, 1)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def rot90(x: Any, k: int = 1, dims: Any = (0, 1)) -> Var:
     """Turned by k times 90 degrees, from the first axis of `dims` towards the second, (0, 1) by default.
 
@@ -186,9 +180,7 @@ def rot90(x: Any, k: int = 1, dims: Any = (0, 1)) -> Var:
     return flip(swapaxes(v, p, q), p if turns == 1 else q)
 
 
-@method
-@template
-@same_words
+@var_function(template)
 def roll(x: Any, shift: Any, axis: Any = None) -> Var:
     """Shift along axes by a number of places; what falls off the end comes back at the beginning.
 

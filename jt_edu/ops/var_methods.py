@@ -24,6 +24,7 @@ from jt_edu.ops.create import full, ones, zeros
 from jt_edu.ops.elementwise import where
 from jt_edu.ops.nonzero import nonzero
 from jt_edu.ops.strides import check_format, in_memory_format
+from jt_edu.ops.var_function import var_function
 from jt_edu.ops.view import apart, reshape
 from jt_edu.runtime.devices import CPU, CUDA, device_of, is_there, moved, to_cuda
 from jt_edu.variable.torch_keywords import beside, is_device, makes, place, spread
@@ -178,8 +179,7 @@ def element_size(x: Any) -> int:
 Var.itemsize = property(element_size)  # type: ignore[attr-defined]
 
 
-@method
-@same_words
+@var_function()
 def astype(x: Any, dtype: Any, copy: bool = True, *, device: Any = None) -> Var:
     """The same numbers as another dtype.
 

@@ -25,8 +25,9 @@ from jt_edu.ir.meta_ops import Reindex, reindex
 from jt_edu.ir.node import Node, Shape
 from jt_edu.ir.scalar_ops import COPY
 from jt_edu.ops import gpu_rows
-from jt_edu.ops.arguments import axis_of, listed_axes, same_words, whole, yes_or_no
+from jt_edu.ops.arguments import axis_of, listed_axes, whole, yes_or_no
 from jt_edu.ops.custom_kernel import kernel
+from jt_edu.ops.var_function import var_function
 from jt_edu.variable.torch_keywords import spread
 from jt_edu.variable.var import Var, as_var, method
 
@@ -205,8 +206,7 @@ def ravel(x: Any) -> Var:
     return reshape(x, -1)
 
 
-@method
-@same_words
+@var_function()
 def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Var:
     """Axis `dim` as several axes of these lengths, one of which may be -1.
 
@@ -224,8 +224,7 @@ def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Var:
     return reshape(v, *v.shape[:at], *parts, *v.shape[at + 1 :])
 
 
-@method
-@same_words
+@var_function()
 def unsqueeze(x: Any, axis: Any = None) -> Var:
     """New axes of length 1: `axis` says where they are in the result (PyTorch's unsqueeze, NumPy's expand_dims).
 
@@ -239,8 +238,7 @@ def unsqueeze(x: Any, axis: Any = None) -> Var:
     return reshape(v, tuple(1 if k in new else next(lengths) for k in range(v.ndim + count)))
 
 
-@method
-@same_words
+@var_function()
 def squeeze(x: Any, axis: Any = None) -> Var:
     """Without axes of length 1: all of them, or those in `axis`.
 
@@ -274,8 +272,7 @@ def expand(x: Any, *lengths: Any) -> Var:
     return apart(x, v.stretched(size))
 
 
-@method
-@same_words
+@var_function()
 def broadcast(x: Any, shape: Any, dims: Any = ()) -> Var:
     """Repeat x to `shape`, or to that of a Var; `dims` are the axes of it that are new (Jittor's form).
 

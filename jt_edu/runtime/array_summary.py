@@ -18,13 +18,13 @@ from jt_edu.base.trace import Value
 CELLS = 32  # rows, and columns
 
 
-def value_of(node: int, array: np.ndarray, dtype: str, cells: int = CELLS) -> Value:
+def value_of(node: int, array: np.ndarray, dtype: str) -> Value:
     """The summary of an array that is stored as `dtype`, of node number `node`."""
     numbers = _as_floats(array, dtype)
     finite = numbers[np.isfinite(numbers)]
     rows, columns = math.prod(array.shape[:-1]), array.shape[-1] if array.shape else 1
     table = numbers.reshape(rows, columns)
-    seen = table[np.ix_(_spread(rows, cells), _spread(columns, cells))]
+    seen = table[np.ix_(_spread(rows, CELLS), _spread(columns, CELLS))]
     low, mean, high = (finite.min(), finite.mean(), finite.max()) if finite.size else (math.nan,) * 3
     return Value(
         node=node, shape=array.shape, dtype=dtype, min=float(low), mean=float(mean), max=float(high),

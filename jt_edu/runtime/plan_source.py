@@ -62,7 +62,7 @@ class Script:
         self._viewed: set[int] = set()  # slots of reshapes that have an array in each run
         self._own: dict[int, Any] = {}  # slot -> memory of a small temporary
         self._shelf: dict[int, list[Any]] = {}  # bytes -> memory that is free again
-        self._temporary = {s for step in plan.steps for s in step.frees if owns and _bytes(plan, s) < OWNED}
+        self._temporary = {s for step in plan.steps for s in step.frees if owns and bytes_of(plan, s) < OWNED}
         for step in plan.steps:
             if not self._is_plain(step):
                 self._temporary -= {plan.aliases.get(s, s) for s in (*step.inputs, *step.outputs)}
@@ -118,7 +118,7 @@ class Script:
             self._write(f"do({number}, a, nodes)  # {step.name}")
         for slot in step.frees:
             if slot in self._own:
-                self._shelf.setdefault(_bytes(self._plan, slot), []).append(self._own[slot])
+                self._shelf.setdefault(bytes_of(self._plan, slot), []).append(self._own[slot])
         gone = [s for s in step.frees if s not in self._own] + [s for s in step.drops if s in self._viewed]
         if gone:
             self._write("".join(f"a[{slot}] = " for slot in gone) + "None")
@@ -135,7 +135,7 @@ class Script:
     def _room(self, slot: int, step: Step) -> None:
         """Memory for what a step stores: the script's own, or fresh in each run."""
         shape, dtype = self._plan.shapes[slot], self._plan.dtypes[slot]
-        size = _bytes(self._plan, slot)
+        size = bytes_of(self._plan, slot)
         if slot in self._temporary:
             shelf = self._shelf.get(size)
             self._own[slot] = shelf.pop() if shelf else np.empty(size, np.uint8)
@@ -220,7 +220,8 @@ def _call_of(name: str, span: int, listed: str, step: Step, each: tuple[int, ...
     return f"launch({name}, [{listed}], {span}{more})  # {step.name}"
 
 
-def _bytes(plan: Plan, slot: int) -> int:
+def bytes_of(plan: Plan, slot: int) -> int:
+    """How long an array of a plan is."""
     return math.prod(plan.shapes[slot]) * int(plan.dtypes[slot].itemsize)
 
 

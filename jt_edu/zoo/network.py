@@ -19,7 +19,6 @@ from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.variable.var import Var
 from jt_edu.zoo.features import GradCheckpointing, Indices, feature_take_indices
 
-__all__ = ["LayerNet", "ZooNet"]
 PARTED = ("blocks", "features", "layers", "stages")  # rows of layers that are taken one by one
 
 

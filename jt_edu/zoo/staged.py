@@ -15,8 +15,6 @@ from jt_edu.variable.var import Var
 from jt_edu.zoo.features import Indices, feature_take_indices
 from jt_edu.zoo.network import ZooNet
 
-__all__ = ["StagedNet"]
-
 
 class StagedNet(ZooNet):
     """A network of tokens; what its first layer and its row of blocks are called, a subclass says.

@@ -19,16 +19,12 @@ from tests.arguments.telling import difference, plain
 ROWS = [(family, row) for family, rows in families().items() for row in rows]
 ASKED = {(identity(row.whose), row.name) for _, row in ROWS}
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:enable_nested_tensor", "ignore:.*lr_scheduler.*:UserWarning", "ignore:.*epoch parameter.*:UserWarning"
-)
-
-
-@pytest.fixture(autouse=True)
-def _plain():
-    """Tiny shapes; nothing is compiled."""
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = [
+    pytest.mark.filterwarnings(
+        "ignore:enable_nested_tensor", "ignore:.*lr_scheduler.*:UserWarning", "ignore:.*epoch parameter.*:UserWarning"
+    ),
+    pytest.mark.usefixtures("python_backend"),
+]
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=f"{family}-{row}") for family, row in ROWS])

@@ -12,7 +12,9 @@ import jt_edu as jt
 from jt_edu import data, nn
 from jt_edu.base.errors import BackendError, JtError
 from jt_edu.data import transform as T  # noqa: N812
-from tests.data.light import LEVEL, python_backend  # noqa: F401  the second one works by being here
+from tests.data.light import LEVEL
+
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from jt_edu.data import transform as T  # noqa: N812
 from jt_edu.data.transform import auto_augment
 from jt_edu.data.transform.operators import LIGHTS, MOVES, operate
 from jt_edu.data.transform.policies import TEXTS, policy_of
-from tests.data.light import python_backend  # noqa: F401  it works by being here
+
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 FILL = (7, 8, 9)
 KINDS = (T.RandAugment, T.TrivialAugmentWide, T.AutoAugment)

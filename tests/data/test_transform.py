@@ -11,7 +11,9 @@ from jt_edu import data
 from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.data import transform as T  # noqa: N812
 from jt_edu.data.transform import resample
-from tests.data.light import LEVEL, python_backend  # noqa: F401  the second one works by being here
+from tests.data.light import LEVEL
+
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 @pytest.fixture

@@ -106,14 +106,7 @@ def test_a_loader_gives_the_same_for_any_number_of_workers():
     assert epochs(3) == epochs(0)
 
 
-@pytest.fixture
-def plain():
-    """Workers that draw numbers need not load a compiler for it."""
-    with jt.flag_scope(backend="python"):
-        yield
-
-
-def test_what_examples_draw_does_not_depend_on_workers_and_differs_in_each_epoch(plain):
+def test_what_examples_draw_does_not_depend_on_workers_and_differs_in_each_epoch(python_backend):
     def epochs(workers):
         loader = data.DataLoader(things.Noisy(7), 2, num_workers=workers, generator=3)
         return lists(loader), lists(loader)
@@ -127,7 +120,7 @@ def test_what_examples_draw_does_not_depend_on_workers_and_differs_in_each_epoch
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_the_numbers_of_the_training_loop_are_its_own(workers, seed, plain):
+def test_the_numbers_of_the_training_loop_are_its_own(workers, seed, python_backend):
     def numbers():
         return random.random(), np.random.rand(), jt.rand(1).item()  # noqa: NPY002
 
@@ -435,7 +428,7 @@ def test_workers_go_home_after_an_epoch_unless_they_are_asked_to_stay():
     assert processes(persistent_workers=True) == ([1, 1], 1, 1)
 
 
-def test_workers_that_stay_draw_anew_in_each_epoch_as_others_would(plain):
+def test_workers_that_stay_draw_anew_in_each_epoch_as_others_would(python_backend):
     def epochs(**plan):
         loader = data.DataLoader(things.Noisy(4), 2, generator=1, **plan)
         return lists(loader), lists(loader)

@@ -15,7 +15,7 @@ from jt_edu import data
 
 
 class Squares(data.Dataset):
-    """(k, k * k); written as in Jittor."""
+    """(k, k * k); written as in Jittor: no super().__init__()."""
 
     def __init__(self, n=10, **attributes):
         self.set_attrs(total_len=n, **attributes)

@@ -13,15 +13,11 @@ from jt_edu.mpi.rank_team import join
 from jt_edu.variable.parallel_context import team
 from tests.distributed.ranks import BACKENDS, dist, run, simulated
 
+pytestmark = pytest.mark.usefixtures("python_backend")
+
 DDP = jt.nn.parallel.DistributedDataParallel
 BATCH = np.random.RandomState(0).randn(12, 4)
 TINY = 1e-6  # MiB: each parameter has a bucket of its own
-
-
-@pytest.fixture(autouse=True)
-def plain_kernels():
-    with jt.flag_scope(backend="python"):
-        yield
 
 
 def ranks(size, program):

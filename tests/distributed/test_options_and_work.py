@@ -13,11 +13,6 @@ OPTIONS = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch")
-
-
 @pytest.mark.parametrize("name", OPTIONS)
 def test_defaults_are_pytorchs(torch, name):
     theirs = getattr(torch._C._distributed_c10d, name)()

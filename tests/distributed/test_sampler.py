@@ -6,11 +6,6 @@ import jt_edu as jt
 from tests.distributed.ranks import dist
 
 
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch")
-
-
 def lists(count, world, **named):
     return [list(dist.DistributedSampler(range(count), world, rank, **named)) for rank in range(world)]
 

@@ -11,6 +11,8 @@ import jt_edu as jt
 from jt_edu.distributed.device_functions import Broadcast, Gather, ReduceAddCoalesced, Scatter
 from jt_edu.nn.parallel import comm, data_parallel, gather, parallel_apply, replicate, scatter, scatter_kwargs
 
+pytestmark = pytest.mark.usefixtures("python_backend")
+
 TWO, THREE = ["cpu:0", "cpu:1"], ["cpu:0", "cpu:1", "cpu:2"]
 
 
@@ -23,12 +25,6 @@ class Pair(NamedTuple):
 class Box:
     x: object
     word: str
-
-
-@pytest.fixture(autouse=True)
-def plain_kernels():
-    with jt.flag_scope(backend="python"):
-        yield
 
 
 def random(*shape, seed=0):

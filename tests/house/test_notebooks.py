@@ -1,26 +1,18 @@
 """The notebooks are what their text sources say, and nothing else: no outputs, no traces of who ran them."""
 
-import importlib.util
 import re
 
 import nbformat
 import pytest
 
 from tests.house.plan import ROOT
+from tests.programs import program_at
 
 FOLDER = ROOT / "notebooks"
 MOST_CELLS = 25
 
 
-def load_builder():
-    """notebooks/build.py is a program beside the notebooks, not a module of a package."""
-    spec = importlib.util.spec_from_file_location("build_notebooks", FOLDER / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-build = load_builder()
+build = program_at(FOLDER / "build.py")
 PAIRS = build.pairs()
 NAMES = [target.stem for _, target in PAIRS]
 

@@ -12,11 +12,7 @@ from jt_edu import nn, optim
 from jt_edu.func import functional_call
 from jt_edu.nn.utils import parametrize, prune
 
-
-@pytest.fixture(autouse=True)
-def _plain():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 class Symmetric(nn.Module):

@@ -10,18 +10,14 @@ import jt_edu as jt
 from jt_edu import nn, optim
 from jt_edu.nn import lazy
 
+pytestmark = pytest.mark.usefixtures("python_backend")
+
 SHAPES = {
     "Linear": (2, 3),
     **{f"{kind}{d}d": (2, 3, *(4,) * d) for kind in ("Conv", "ConvTranspose", "InstanceNorm") for d in (1, 2, 3)},
     **{f"BatchNorm{d}d": (2, 3, *(4,) * d) for d in (1, 2, 3)},
 }
 FIRST = {"Linear": (5,), **{f"{kind}{d}d": (6, 3) for kind in ("Conv", "ConvTranspose") for d in (1, 2, 3)}}
-
-
-@pytest.fixture(autouse=True)
-def _plain():
-    with jt.flag_scope(backend="python"):
-        yield
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -14,12 +14,7 @@ from jt_edu import nn
 from jt_edu.base.errors import ArgumentError, GradientError, ShapeError
 from jt_edu.nn.state_dict import StateError
 
-
-@pytest.fixture(autouse=True)
-def _plain():
-    """Laws are tried on tiny shapes; nothing is compiled."""
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 def net():

@@ -12,11 +12,7 @@ from jt_edu import nn, optim
 from jt_edu.nn import functional
 from tests.misuse.test_odd_values import GOOD
 
-
-@pytest.fixture(autouse=True)
-def on_python():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 def test_numbers_have_their_names():

@@ -12,12 +12,7 @@ from jt_edu import nn
 from jt_edu.base.errors import ArgumentError, GradientError
 from tests.layers.harness import agrees
 
-
-@pytest.fixture(autouse=True)
-def _plain():
-    """Laws are tried on tiny shapes; nothing is compiled."""
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 def old(function, *arguments, **settings):

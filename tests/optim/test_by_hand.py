@@ -10,11 +10,7 @@ import jt_edu as jt
 from jt_edu import nn, optim
 from jt_edu.optim.lr_scheduler import LRScheduler, _LRScheduler
 
-
-@pytest.fixture(autouse=True)
-def _plain():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 def pytorchs(optimizer, zeros_like, no_grad):

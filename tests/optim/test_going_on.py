@@ -13,11 +13,7 @@ from jt_edu.base.errors import ArgumentError, GradientError, JtError, ShapeError
 from jt_edu.capture.step_cache import Replays
 from tests.optim.rules import MAKERS, Problem
 
-
-@pytest.fixture(autouse=True)
-def _plain():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 def numbers(params, optimizer):

@@ -9,12 +9,7 @@ import jt_edu as jt
 from jt_edu import optim
 from tests.optim.rules import CASES, MAKERS, SETTINGS, Problem
 
-
-@pytest.fixture(autouse=True)
-def _plain():
-    """Laws are tried on tiny shapes; nothing is compiled."""
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 @pytest.fixture

@@ -9,13 +9,9 @@ import pytest
 
 import jt_edu as jt
 
+pytestmark = pytest.mark.usefixtures("python_backend", "quiet")
+
 INF, NAN = math.inf, math.nan
-
-
-@pytest.fixture(autouse=True)
-def _python_backend():
-    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
-        yield
 
 
 def _f(name, *rest):

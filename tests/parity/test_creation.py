@@ -13,6 +13,8 @@ import jt_edu as jt
 from jt_edu.variable.random import default_generator
 from tests.parity.inputs import EVERY, expect_same, refuses
 
+pytestmark = pytest.mark.usefixtures("python_backend", "quiet")
+
 CREATED = (
     ("zeros", lambda: jt.zeros(2, 3), lambda: np.zeros((2, 3), np.float32)),
     ("zeros by a tuple", lambda: jt.zeros((2, 3), "int64"), lambda: np.zeros((2, 3), np.int64)),
@@ -69,12 +71,6 @@ CREATED = (
     ("a shared array", lambda: jt.from_numpy(np.arange(3.0)), lambda: np.arange(3.0)),
     ("a Var of the class", lambda: jt.Var([1, 2], "uint8"), lambda: np.array([1, 2], np.uint8)),
 )  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _python_backend():
-    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
-        yield
 
 
 @pytest.mark.parametrize(("sentence", "ours", "numpy"), CREATED, ids=[c[0] for c in CREATED])

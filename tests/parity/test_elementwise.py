@@ -10,14 +10,10 @@ import jt_edu as jt
 from tests.parity.inputs import COMPLEX, EVERY, FLOATS, HALVES, LAYOUTS, both, draw, expect_same, refuses, seed_of
 from tests.parity.table import BINARY, ELEMENTWISE, UNARY
 
+pytestmark = pytest.mark.usefixtures("python_backend", "quiet")
+
 ALL_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
               "float64", "complex64", "complex128")  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _python_backend():
-    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
-        yield
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,7 @@ from tests.parity.families.contractions import WIDE
 from tests.parity.inputs import LAYOUTS, TOLERANCE, both, draw, expect_same, refuses, round_to, seed_of
 from tests.parity.table import CONV, LOSSES, MATMUL, POOL, REAL_FLOATS, SMOOTHING
 
-
-@pytest.fixture(autouse=True)
-def _python_backend():
-    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend", "quiet")
 
 
 # ---------------------------------------------------------------------------------------------------- matrix products

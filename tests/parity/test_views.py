@@ -5,11 +5,7 @@ import pytest
 
 import jt_edu as jt
 
-
-@pytest.fixture(autouse=True)
-def _python_backend():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3, 4), (2, 0, 3)], ids=str)

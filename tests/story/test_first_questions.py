@@ -7,13 +7,9 @@ import jt_edu as jt
 from jt_edu import models, nn
 from jt_edu.nn.state_dict import StateError
 
+pytestmark = pytest.mark.usefixtures("python_backend")
+
 CONSTRUCTORS = sorted(name for name in models.__all__ if name.islower())
-
-
-@pytest.fixture(autouse=True)
-def _python():
-    with jt.flag_scope(backend="python"):
-        yield
 
 
 # ------------------------------------------------------------------------------------------------------------ networks

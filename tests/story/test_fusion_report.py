@@ -7,11 +7,7 @@ import jt_edu as jt
 from jt_edu import nn
 from jt_edu.models import resnet18
 
-
-@pytest.fixture(autouse=True)
-def _python():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 def image(*shape):

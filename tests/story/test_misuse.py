@@ -47,12 +47,6 @@ THREE = np.array(3.0)
 nan, inf = math.nan, math.inf
 
 
-@pytest.fixture(params=["python", "numba"])
-def backend(request):
-    with jt.flag_scope(backend=request.param):
-        yield request.param
-
-
 class Row(NamedTuple):
     sentence: str
     call: object

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import jt_edu as jt
+from tests.programs import program_at
 
 ROOT = Path(__file__).resolve().parents[2]
 HOW = "run: python docs/pictures.py"
@@ -23,11 +24,7 @@ COMMANDS = [
 
 @pytest.fixture(scope="module")
 def pictures():
-    """docs/pictures.py is a program, not a module of a package."""
-    spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs" / "pictures.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return program_at(ROOT / "docs" / "pictures.py")
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,10 @@
 import pytest
 
 import jt_edu as jt
-from jt_edu import nn
 from jt_edu.base.errors import ArgumentError
 from jt_widgets import fusion
 from tests.widgets.page import frame_times, still
+from tests.widgets.test_graph import training_step
 
 CARD = ".jt-card:has([data-id='{}'])"
 
@@ -14,12 +14,6 @@ CARD = ".jt-card:has([data-id='{}'])"
 def softmax():
     x = jt.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     return jt.softmax(x, dim=1)
-
-
-def training_step():
-    net = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))
-    loss = nn.cross_entropy_loss(net(jt.ones(5, 6)), jt.array([0, 1, 2, 1, 0]))
-    return [loss, *jt.grad(loss, net.parameters())]
 
 
 def figures(page):

@@ -19,6 +19,8 @@ from tests.chromium import LIMIT
 from tests.widgets.page import still
 from tests.widgets.records import changed, html_of
 
+pytestmark = pytest.mark.usefixtures("nothing_stays_edited")
+
 HEADER = re.compile(r"\s*(for|while|if|else|elif)\b")
 
 
@@ -31,12 +33,6 @@ class Net(nn.Module):
     def execute(self, x):
         """(n, 12) -> (n, 4)."""
         return self.second(jt.relu(self.first(x)))
-
-
-@pytest.fixture(autouse=True)
-def nothing_stays_edited():
-    yield
-    jt.revert_kernels()
 
 
 @pytest.fixture

@@ -16,11 +16,7 @@ from jt_edu.runtime import trace_events
 from jt_widgets.train import train_panel
 from tests.widgets.live import finish
 
-
-@pytest.fixture(autouse=True)
-def plain_python():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 def chain(length):

@@ -11,14 +11,10 @@ from jt_edu.lens.liveness import lifetimes
 from jt_widgets import memory
 from tests.widgets.records import html_of
 
+pytestmark = pytest.mark.usefixtures("python_backend")
+
 RNG = np.random.default_rng(3)
 BOXES = ".jt-memory-array"
-
-
-@pytest.fixture(autouse=True)
-def plain_python():
-    with jt.flag_scope(backend="python"):
-        yield
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from jt_widgets.ranks import ranks
 from tests.widgets.live import finish
 from tests.widgets.page import still
 
+pytestmark = pytest.mark.usefixtures("python_backend")
+
 BARS = """() => {
     const bars = [...document.querySelectorAll(".jt-view, .jt-view *")].filter(one => one.checkVisibility() &&
         one.scrollHeight > one.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(one).overflowY));
@@ -90,12 +92,6 @@ VIEWS = {
     "loops": lambda: see.step_kernel(jt.ones((4, 8)).exp().sum(1)),
 }
 BOUNDED = {"explore": "jt-kernel-pane", "kernel": "jt-kernel-list", "tape": "jt-body"}  # what scrolls in a cell
-
-
-@pytest.fixture(autouse=True)
-def plain_python():
-    with jt.flag_scope(backend="python"):
-        yield
 
 
 @pytest.mark.parametrize("wide", [900, 1400])

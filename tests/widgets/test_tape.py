@@ -11,15 +11,11 @@ from jt_widgets import step_kernel, tape
 from tests.widgets.page import frame_times, still, stop_clock
 from tests.widgets.records import html_of
 
+pytestmark = pytest.mark.usefixtures("python_backend")
+
 RNG = np.random.default_rng(7)
 CELLS = ".jt-tape-cell"
 NOW = ".jt-tape-cell.jt-now"
-
-
-@pytest.fixture(autouse=True)
-def plain_python():
-    with jt.flag_scope(backend="python"):
-        yield
 
 
 class Network:

@@ -9,7 +9,8 @@ import jt_edu as jt
 from jt_edu.base.errors import JtError
 from jt_edu.zoo import data
 from jt_edu.zoo.data import auto_augment
-from tests.data.light import python_backend  # noqa: F401  it works by being here
+
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 HPARAMS = {"translate_const": 10, "img_mean": (1, 2, 3)}
 BLURS = ("GaussianBlur", "GaussianBlurRand")  # Pillow's are three boxes

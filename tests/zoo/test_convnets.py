@@ -8,6 +8,7 @@ from jt_edu import nn, zoo
 from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.zoo import convnext, layers, regnet
 from tests.models.things import far_apart, image, loaded, scores, tensors
+from tests.zoo.beside_timm import both_of
 
 MODEL = 1e-4  # of the largest score
 GRADIENT = 1e-6  # of the largest of a parameter, in double precision
@@ -43,18 +44,12 @@ def answer(torch, theirs, x):
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_parameters_features_and_sizes_are_those_of_timm(torch, timm, name):
-    net = zoo.create_model(name)
-    with torch.device("meta"):
-        theirs = timm.create_model(name)
+    net, theirs = both_of(torch, timm, name, COUNTS[name])
 
-    assert sum(p.size for p in net.parameters()) == COUNTS[name]
-    found = [(key, tuple(value.shape)) for key, value in net.state_dict().items()]
-    assert found == [(key, tuple(value.shape)) for key, value in theirs.state_dict().items()]  # in this order
     ours, others = (
         [(one["num_chs"], one["reduction"], one["module"]) for one in n.feature_info] for n in (net, theirs)
     )
     assert ours == others
-    assert (net.num_features, net.head_hidden_size) == (theirs.num_features, theirs.head_hidden_size)
 
 
 @pytest.mark.parametrize("name", ONES)

@@ -7,7 +7,9 @@ import jt_edu as jt
 from jt_edu.base.errors import JtError
 from jt_edu.data import transform as T  # noqa: N812
 from jt_edu.zoo import data
-from tests.data.light import LEVEL, python_backend  # noqa: F401  the second one works by being here
+from tests.data.light import LEVEL
+
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 MEAN, STD = np.array([0.485, 0.456, 0.406])[:, None, None], np.array([0.229, 0.224, 0.225])[:, None, None]
 

@@ -9,7 +9,8 @@ from scipy import stats
 import jt_edu as jt
 from jt_edu.base.errors import JtError, ShapeError
 from jt_edu.zoo import data
-from tests.data.light import python_backend  # noqa: F401  it works by being here
+
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 MODES = ("batch", "pair", "elem")
 

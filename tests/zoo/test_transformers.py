@@ -11,6 +11,7 @@ from jt_edu.zoo.swin_transformer import WindowAttention
 from jt_edu.zoo.training import parts
 from jt_edu.zoo.training.config import configured
 from tests.models.things import far_apart, image, loaded, scores, tensors
+from tests.zoo.beside_timm import both_of
 
 MODEL = 1e-4  # of the largest score
 GRADIENT = 1e-6  # of the largest of a parameter, in double precision
@@ -71,15 +72,9 @@ def pair(torch, timm, name, **settings):
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_parameters_features_and_sizes_are_those_of_timm(torch, timm, name):
-    net = zoo.create_model(name)
-    with torch.device("meta"):
-        theirs = timm.create_model(name)
+    net, theirs = both_of(torch, timm, name, COUNTS[name])
 
-    assert sum(p.size for p in net.parameters()) == COUNTS[name]
-    found = [(key, tuple(value.shape)) for key, value in net.state_dict().items()]
-    assert found == [(key, tuple(value.shape)) for key, value in theirs.state_dict().items()]  # in this order
     assert net.feature_info == theirs.feature_info
-    assert (net.num_features, net.head_hidden_size) == (theirs.num_features, theirs.head_hidden_size)
 
 
 @pytest.mark.parametrize(("name", "settings"), OPTIONS, ids=[f"{n[:4]}-{s}" for n, s in OPTIONS])

@@ -60,6 +60,6 @@ def models() -> tuple[tuple[KernelPlan, ...], ...]:
     return first, second, jt.explain(total, table).kernels
 
 
-def column_sum(rows: int = ROWS, columns: int = COLUMNS) -> KernelPlan:
+def column_sum() -> KernelPlan:
     """The kernel of a sum over the first axis."""
-    return jt.explain(zeros(rows, columns).sum(0)).kernels[0]
+    return jt.explain(zeros(ROWS, COLUMNS).sum(0)).kernels[0]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.draw.choices import SOFT, Choice, choices, fresh
+from jt_edu.draw.choices import SOFT, Choice, box_at, choices, fresh, text_at
 from jt_edu.draw.html_picture import Picture
 
 WIDE, LEFT, RIGHT, TOP, ROW = 680, 74, 666, 112, 34  # pixels: the picture, its line, its first row, a row
@@ -45,8 +45,8 @@ def number_line(rows: Mapping[str, Any]) -> Picture:
         told.append(f"times 2**{scale}: {', '.join(f'{part:.0%} {fate}' for fate, part in shares.items())}; 0: {lost}")
         rows_of_bars = [_bars(mine + scale, TOP + ROW * (row + 1)) for row, mine in enumerate(powers.values())]
         buttons.append(Choice((x, foot + 42), told[-1], _legend(shares) + "".join(map("".join, rows_of_bars))))
-    marks = [_text(one.at[0], foot + 66, _power(scale)) for one, scale in zip(buttons, SCALES, strict=True)]
-    still = "".join([*_ranges(), *_axis(rows, foot), *marks, _text(LEFT - 8, foot + 47, "times", "e")])
+    marks = [text_at(one.at[0], foot + 66, _power(scale), "m") for one, scale in zip(buttons, SCALES, strict=True)]
+    still = "".join([*_ranges(), *_axis(rows, foot), *marks, text_at(LEFT - 8, foot + 47, "times", "e")])
     return Picture(choices(fresh("jtline"), (WIDE, foot + 74), still, buttons, STYLE), "\n".join(told))
 
 
@@ -67,40 +67,33 @@ def _across(power: float) -> float:
     return LEFT + (RIGHT - LEFT) * (min(max(power, LOW), HIGH) - LOW) / (HIGH - LOW)
 
 
-def _text(x: float, y: float, words: object, kind: str = "m") -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y}">{words}</text>'
-
-
 def _power(power: int) -> str:
     """A power of two, as one writes it."""
     return f'2<tspan dy="-5" font-size="10">{power}</tspan><tspan dy="5">&#8203;</tspan>' if power else "1"
-
-
-def _box(left: float, right: float, y: float, high: float, color: str, more: str = "") -> str:
-    return f'<rect x="{left:.1f}" y="{y:.1f}" width="{right - left:.1f}" height="{high:.1f}" fill="{color}"{more}/>'
 
 
 def _ranges() -> Iterator[str]:
     """What each dtype holds; a bar that leaves the picture has an arrow."""
     for k, (name, (low, high)) in enumerate(RANGES.items()):
         y = 30 + 20 * k
-        yield _text(LEFT - 8, y + 11, name, "e") + _box(_across(low), _across(high), y, 14, SOFT, ' opacity="0.35"')
+        left, right = _across(low), _across(high)
+        yield text_at(LEFT - 8, y + 11, name, "e") + box_at(left, y, right - left, 14, SOFT, ' opacity="0.35"')
         if low < LOW:
-            yield _text(LEFT + 4, y + 11, f"← from {_power(low)}", "") + _text(
+            yield text_at(LEFT + 4, y + 11, f"← from {_power(low)}") + text_at(
                 RIGHT - 4, y + 11, f"to {_power(high)} →", "e"
             )
         else:
-            yield _text(_across((low + high) / 2), y + 11, f"from {_power(low + 1)} to {_power(high)}")
+            yield text_at((left + right) / 2, y + 11, f"from {_power(low + 1)} to {_power(high)}", "m")
 
 
 def _axis(rows: Mapping[str, Any], foot: int) -> Iterator[str]:
     """Names of the rows, powers of ten below them, and the two edges of float16."""
     for k, name in enumerate(rows):
         y = TOP + ROW * (k + 1)
-        yield _text(LEFT - 8, y - 8, name, "e") + f'<path d="M{LEFT},{y}H{RIGHT}"/>'
+        yield text_at(LEFT - 8, y - 8, name, "e") + f'<path d="M{LEFT},{y}H{RIGHT}"/>'
     for ten in range(-12, 7, 3):
         x = _across(ten * np.log2(10))
-        yield f'<path d="M{x:.1f},{foot}v5"/>' + _text(x, foot + 18, f"1e{ten}" if ten else 1)
+        yield f'<path d="M{x:.1f},{foot}v5"/>' + text_at(x, foot + 18, f"1e{ten}" if ten else 1, "m")
     for edge in (ZERO, MOST):
         yield f'<path style="stroke-width:1.5;stroke-dasharray:4 3" d="M{_across(edge):.1f},{TOP - 22}V{foot}"/>'
 
@@ -108,10 +101,10 @@ def _axis(rows: Mapping[str, Any], foot: int) -> Iterator[str]:
 def _legend(shares: Mapping[str, float]) -> str:
     """What becomes of all numbers, in the colors of their bars."""
     squares = (
-        _box(LEFT + 130 * k, LEFT + 130 * k + 10, 6, 10, FATES[fate]) + _text(LEFT + 130 * k + 15, 16, words, "")
+        box_at(LEFT + 130 * k, 6, 10, 10, FATES[fate]) + text_at(LEFT + 130 * k + 15, 16, words)
         for k, (fate, words) in enumerate((fate, f"{part:.0%} {fate}") for fate, part in shares.items())
     )
-    return _text(LEFT - 8, 16, "in float16", "e") + "".join(squares)
+    return text_at(LEFT - 8, 16, "in float16", "e") + "".join(squares)
 
 
 def _bars(powers: np.ndarray[Any, Any], foot: int) -> Iterator[str]:
@@ -122,4 +115,5 @@ def _bars(powers: np.ndarray[Any, Any], foot: int) -> Iterator[str]:
         if count:
             color = [*FATES.values()][np.searchsorted([ZERO, NORMAL, MOST], power, "right")]
             high = (ROW - 5) * count / counts.max()
-            yield _box(_across(power), _across(power + 1) - 1, foot - high, high, color)
+            x = _across(power)
+            yield box_at(x, foot - high, _across(power + 1) - 1 - x, high, color)

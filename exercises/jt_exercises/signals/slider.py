@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.draw.choices import INK, SOFT, Choice, choices, fresh
+from jt_edu.draw.choices import INK, SOFT, Choice, choices, fresh, text_at
 from jt_edu.draw.html_picture import Picture
 
 Ways = Mapping[str, tuple[Any, float]]
@@ -73,22 +73,18 @@ def _line(x: Any, y: Any, kind: str = "") -> str:
     return f'<path class="{kind}" d="M{" ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))}"/>'
 
 
-def _text(x: float, y: float, words: object, kind: str = "") -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{words}</text>'
-
-
 def _still(degrees: list[int], fits: Fits, ways: list[str]) -> Iterator[str]:
     """What is the same for all degrees: the chart of errors, and what its lines mean."""
     for power in range(LEAST, MOST + 1, 2):
         y = _down(10.0**power)
-        yield _line(RIGHT, [y, y]) + _text(RIGHT[0] - 40, y + 4, f"1e{power}")
+        yield _line(RIGHT, [y, y]) + text_at(RIGHT[0] - 40, y + 4, f"1e{power}")
     x = [_across(degrees, d) for d in degrees]
     for k, way in enumerate(ways):
         yield _line(x, [_down(fits[d][1][way][1]) for d in degrees], f"l{k}")
         left = RIGHT[0] + 104 * k
-        yield _line([left, left + 22], [TOP - 12] * 2, f"l{k}") + _text(left + 26, TOP - 8, way)
-    yield from (_text(a, HIGH - 10, d, "m") for a, d in zip(x, degrees, strict=True))
-    yield _text(RIGHT[0] - 52, HIGH - 10, "degree") + _text(RIGHT[0], 16, "error of the coefficients")
+        yield _line([left, left + 22], [TOP - 12] * 2, f"l{k}") + text_at(left + 26, TOP - 8, way)
+    yield from (text_at(a, HIGH - 10, d, "m") for a, d in zip(x, degrees, strict=True))
+    yield text_at(RIGHT[0] - 52, HIGH - 10, "degree") + text_at(RIGHT[0], 16, "error of the coefficients")
 
 
 def _at(t: Any, y: Any, edges: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -102,10 +98,10 @@ def _frame(edges: tuple[Any, ...]) -> Iterator[str]:
     """Lines at whole values of y, and marks at t = 0, 0.5 and 1."""
     for value in range(math.ceil(edges[2]), math.floor(edges[3]) + 1):
         _, (y,) = _at([0], [value], edges)
-        yield _line(LEFT, [y, y]) + _text(LEFT[0] - 20, y + 4, value)
+        yield _line(LEFT, [y, y]) + text_at(LEFT[0] - 20, y + 4, value)
     for t in (0, 0.5, 1):
         (x,), _ = _at([t], [0], edges)
-        yield _line([x, x], [FOOT, FOOT + 5]) + _text(x, FOOT + 20, f"t = {t}" if t == 0 else t, "m")
+        yield _line([x, x], [FOOT, FOOT + 5]) + text_at(x, FOOT + 20, f"t = {t}" if t == 0 else t, "m")
     yield _line(LEFT, [FOOT, FOOT])
 
 
@@ -115,8 +111,8 @@ def _points(t: Any, y: Any, edges: tuple[Any, ...]) -> Iterator[str]:
 
 def _group(degree: int, x: float, fit: tuple[float, Ways], places: Any, edges: tuple[Any, ...]) -> Iterator[str]:
     """What is shown of one degree."""
-    yield _text(LEFT[0], 16, f"degree {degree}", "b")
-    yield _text(LEFT[0], 38, _conditions(fit))
+    yield text_at(LEFT[0], 16, f"degree {degree}", "b")
+    yield text_at(LEFT[0], 38, _conditions(fit))
     for k, (curve, _) in enumerate(fit[1].values()):
         yield _line(*_at(places, curve, edges), f"c l{k}")
     yield _line([x, x], [TOP, FOOT])

@@ -36,10 +36,6 @@ from jt_edu.backends.convolve.llvm import Array, inlined, lanes
 from jt_edu.backends.convolve.simd import fma, load, store, zeros
 from jt_edu.backends.convolve.simd_blocks import turn
 
-__all__ = [
-    "BLOCK", "SIDE", "Cells", "cells_of", "copy_inside", "slide_along", "turn_back", "turn_channels", "turn_taps_in",
-]  # fmt: skip
-
 BLOCK = 7  # places of a row that are computed together: rows of the images of many networks are multiples of it
 SIDE = 3  # of a square of taps whose gradients are summed up together
 

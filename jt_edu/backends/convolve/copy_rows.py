@@ -17,8 +17,6 @@ from numpy.lib.stride_tricks import as_strided
 from jt_edu.backends.convolve import llvm
 from jt_edu.backends.convolve.llvm import INT, Array, Writer, calling, cgutils, nothing, written
 
-__all__ = ["place_rows", "scatter"]
-
 SEVERAL = (4, 2, 1)  # vectors of a row that are written together
 
 

@@ -29,11 +29,6 @@ from jt_edu.backends.convolve.simd import load, store, sum_of, write_zeros, zero
 from jt_edu.backends.convolve.uneven_tiles import ends_of_cells, look_at_plane, seen
 from jt_edu.backends.mathlib import at
 
-__all__ = [
-    "TILES", "UNITS", "Waves", "back", "look", "multiply", "prepared_layout", "tile_at", "waves_of", "waves_layout",
-    "window", "window_back", "write_row", "write_spectra", "write_sums",
-]  # fmt: skip
-
 TILES = 6  # of one unit: they share what is read of the weights
 UNITS = 8  # of work, to prepare the weights
 FAR = 1024  # times the least cell (uneven_tiles.py): transforms lose less than Winograd's

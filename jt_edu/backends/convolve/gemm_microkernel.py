@@ -62,9 +62,11 @@ from jt_edu.backends.convolve.llvm import (
 )  # fmt: skip
 
 __all__ = [
-    "LANES", "ROWS", "VECTORS", "WIDTH", "Array", "Blocks", "as_it_is", "inlined", "lanes", "matrix", "tile", "tile_at",
+    "LANES", "ROWS", "VECTORS", "WIDTH", "Array", "Blocks", "Values", "as_it_is", "inlined", "lanes", "matrix", "tile",
+    "tile_at",
 ]  # fmt: skip
 
+Values = list[Any]  # of LLVM
 WIDTH = LANES * VECTORS  # columns of float32 in a full block
 HEIGHTS = (2, 4, ROWS)  # rows of a block
 
@@ -128,7 +130,20 @@ class Blocks(Writer):
         b.branch(test)
         b.position_at_end(after)
 
-    def keep(self, sums: list[Any], goals: list[Any]) -> None:
+    def added(self, near: Values, far: Values, sums: Values) -> Values:
+        """Each vector of a with each of b, added to their sum."""
+        pairs = [(x, y) for x in near for y in far]
+        return [llvm.fused(self.builder, x, y, s) for (x, y), s in zip(pairs, sums, strict=True)]
+
+    def either(self, one: Any, ones: Values, other: Any, others: Values) -> Values:
+        """Values that depend on the block that led here."""
+        phis = [self.builder.phi(x.type) for x in ones]
+        for phi, x, y in zip(phis, ones, others, strict=True):
+            phi.add_incoming(x, one)
+            phi.add_incoming(y, other)
+        return phis
+
+    def keep(self, sums: Values, goals: Values) -> None:
         """Write the sums to c, or add them to what is there."""
         b = self.builder
         with b.if_else(self.fresh) as (fresh, more):
@@ -211,7 +226,7 @@ class _Tile(Blocks):
         del k
         return place
 
-    def sum(self, lefts: list[Any], rights: list[Any], vector: Any) -> list[Any]:
+    def sum(self, lefts: Values, rights: Values, vector: Any) -> Values:
         """The loop over the depth: what it has summed up for each row and vector."""
         b = self.builder
         before, loop, after = b.block, b.append_basic_block("loop"), b.append_basic_block("after")
@@ -225,19 +240,14 @@ class _Tile(Blocks):
         for r in rights if len(rights) == VECTORS and len(lefts) == ROWS else ():
             llvm.ask_for(b, b.gep(r, [b.add(place, INT(VECTORS * self.lanes))]))
         left = [llvm.spread(b, b.load(b.gep(r, [a_place])), vector) for r in lefts]
-        pairs = [(x, y) for x in left for y in right]
-        made = [llvm.fused(b, x, y, s) for (x, y), s in zip(pairs, sums, strict=True)]
+        made = self.added(left, right, sums)
         moved = [b.add(k, INT(1)), b.add(a_place, self.a_step), b.add(b_place, self.b_row)]
         for phi, value in zip((k, a_place, b_place, *sums), (*moved, *made), strict=True):
             phi.add_incoming(ir.Constant(phi.type, None if phi.type == vector else 0), before)
             phi.add_incoming(value, loop)
         b.cbranch(b.icmp_signed("<", moved[0], self.depth), loop, after).set_metadata("llvm.loop", self.as_it_is)
         b.position_at_end(after)
-        final = [b.phi(vector) for _ in sums]
-        for phi, value in zip(final, made, strict=True):
-            phi.add_incoming(zero, before)
-            phi.add_incoming(value, loop)
-        return final
+        return self.either(before, [zero] * len(made), loop, made)
 
 
 class _TileAt(_Tile):

@@ -27,12 +27,6 @@ from typing import Any, NamedTuple
 from jt_edu.backends.convolve.copy_rows import place_rows
 from jt_edu.backends.convolve.llvm import Array, inlined
 
-__all__ = [
-    "COLUMNS", "DEPTH", "FOLD_COLUMNS", "PART", "ROWS", "TURNED_COLUMNS", "TURNED_DEPTH", "Panel", "Phase",
-    "fold_length", "folded", "gather", "goes_on", "panel_by_image", "panel_by_weights", "panel_of", "phase", "steps",
-    "tap_of", "wide_of",
-]  # fmt: skip
-
 COLUMNS, DEPTH = 64, 1024  # windows in a panel; its rows, about: pairs (channel, tap)
 TURNED_COLUMNS, TURNED_DEPTH = 256, 192  # by the weights: pairs (channel, tap) in a panel, about; its places
 FOLD_COLUMNS = 128  # places that send together

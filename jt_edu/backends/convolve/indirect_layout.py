@@ -38,8 +38,6 @@ from jt_edu.backends.convolve.copy_rows import place_rows
 from jt_edu.backends.convolve.llvm import Array, inlined, lanes
 from jt_edu.backends.convolve.simd import load, store, store_some, write_zeros
 
-__all__ = ["PART", "ROOM", "Shifts", "copy_shifted", "fits_rows", "hand_back", "shifts_of", "write_table"]
-
 PART = 12  # rows of the result in a unit of work
 ROOM = 65_536  # numbers of a strip, if it has more than one row
 WINDOWS = 1024  # in a strip

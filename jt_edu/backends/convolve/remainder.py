@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from jt_edu.backends.convolve.llvm import inlined
 
-__all__ = ["ROWS", "left_over", "sums_behind"]
-
 ROWS = 48  # rows of out that are finished at a time: they are still in the cache
 FEW = 3  # places left over
 SMALL = 128  # places of so small an image, that this is worth it

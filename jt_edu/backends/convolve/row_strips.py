@@ -37,8 +37,6 @@ from typing import Any, NamedTuple
 from jt_edu.backends.convolve.llvm import Array, inlined, lanes
 from jt_edu.backends.convolve.simd import even, load, load_some, odd, store, store_some, write_zeros
 
-__all__ = ["Strips", "copy_row", "fill", "image_strips", "places_strips", "sums_behind", "write_two"]
-
 ROOM = 6000  # numbers of float32 that leave the nearest cache some room for what else there is
 LEAST = 8  # rows of a strip, however long they are
 

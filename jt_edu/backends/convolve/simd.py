@@ -26,12 +26,6 @@ from llvmlite import ir
 from jt_edu.backends.convolve import llvm
 from jt_edu.backends.convolve.llvm import Array, extending, inlined, lanes, lanes_of, nothing, types, written
 
-__all__ = [
-    "Array", "Vector", "add_where", "write_zeros", "even", "fma", "larger", "largest_of", "load", "load_at",
-    "load_some", "odd", "smaller", "spread",
-    "spread_at", "store", "store_some", "sum_of", "woven_high", "woven_low", "zeros",
-]  # fmt: skip
-
 
 class Vector(types.Type):  # type: ignore[misc]
     """Numba's type of a vector: that of its numbers, and how many there are."""

@@ -41,8 +41,6 @@ from jt_edu.backends.convolve.llvm import (
 )
 from jt_edu.backends.convolve.simd import Vector
 
-__all__ = ["transpose", "turn"]
-
 templates: Any = core.typing.templates
 FAST = ("reassoc", "contract")  # what `numba_pipeline` allows the rest of a kernel
 

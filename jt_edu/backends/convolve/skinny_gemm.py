@@ -21,10 +21,8 @@ from typing import Any
 from llvmlite import ir
 
 from jt_edu.backends.convolve import llvm
-from jt_edu.backends.convolve.gemm_microkernel import Blocks, as_it_is, matrix
+from jt_edu.backends.convolve.gemm_microkernel import Blocks, Values, as_it_is, matrix
 from jt_edu.backends.convolve.llvm import INT, ROWS, VECTORS, Array, calling, nothing, written
-
-Sums = list[Any]
 
 
 @written(nothing, calling("dots", lambda *given: _Dots(*given).write()))
@@ -87,7 +85,7 @@ class _Dots(Blocks):
         goals = [b.gep(self.c, [b.add(b.mul(self.c_row, r), c)]) for r in numbers for c in columns]
         self.keep([llvm.total(b, s) for s in self.rest(lefts, rights, *self.wholes(lefts, rights))], goals)
 
-    def wholes(self, lefts: Sums, rights: Sums) -> tuple[Any, Sums]:
+    def wholes(self, lefts: Values, rights: Values) -> tuple[Any, Values]:
         """The loop over whole vectors: where it ends, and the sums."""
         b, zero = self.builder, ir.Constant(self.vector, None)
         before, loop, after = b.block, b.append_basic_block("loop"), b.append_basic_block("after")
@@ -107,7 +105,7 @@ class _Dots(Blocks):
         b.position_at_end(after)
         return end, self.either(before, [zero] * len(made), loop, made)
 
-    def rest(self, lefts: Sums, rights: Sums, end: Any, sums: Sums) -> Sums:
+    def rest(self, lefts: Values, rights: Values, end: Any, sums: Values) -> Values:
         """What is left of the depth, less than a vector: of what lies beyond nothing is touched."""
         b, before = self.builder, self.builder.block
         more, after = b.append_basic_block("rest"), b.append_basic_block("summed")
@@ -120,16 +118,3 @@ class _Dots(Blocks):
         b.branch(after)
         b.position_at_end(after)
         return self.either(before, sums, more, made)
-
-    def added(self, near: Sums, far: Sums, sums: Sums) -> Sums:
-        """Each vector of a with each of b, added to their sum."""
-        pairs = [(x, y) for x in near for y in far]
-        return [llvm.fused(self.builder, x, y, s) for (x, y), s in zip(pairs, sums, strict=True)]
-
-    def either(self, one: Any, ones: Sums, other: Any, others: Sums) -> Sums:
-        """Values that depend on the block that led here."""
-        phis = [self.builder.phi(self.vector) for _ in ones]
-        for phi, x, y in zip(phis, ones, others, strict=True):
-            phi.add_incoming(x, one)
-            phi.add_incoming(y, other)
-        return phis

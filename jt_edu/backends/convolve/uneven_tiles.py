@@ -24,8 +24,6 @@ from jt_edu.backends.convolve.llvm import Array, inlined, lanes
 from jt_edu.backends.convolve.simd import larger, largest_of, load, smaller, store, write_zeros, zeros
 from jt_edu.backends.mathlib import at
 
-__all__ = ["FAR", "ends_of_cells", "look", "look_at_plane", "seen", "uneven"]
-
 FAR = 64  # times the least cell
 Seen = tuple[int, int, int]  # of a direction: the first pixel, the one after the last, and how long a cell is
 

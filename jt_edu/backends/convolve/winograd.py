@@ -39,8 +39,6 @@ from jt_edu.backends.convolve.llvm import by_width, lanes_for
 from jt_edu.backends.convolve.winograd_tiles import UNITS, Layout, layout_by_weights, layout_of, panel_count
 from jt_edu.backends.thread_pool import threads
 
-__all__ = ["ALGORITHMS"]
-
 FEW = 4  # blocks of tiles, of which threads share the patches
 SHARED = 1_500_000  # numbers of them, that stay in the cache of the machine
 

@@ -21,11 +21,6 @@ from typing import NamedTuple
 from jt_edu.backends.convolve.llvm import Array, inlined, lanes
 from jt_edu.backends.convolve.uneven_tiles import uneven
 
-__all__ = [
-    "CHUNK", "TURNED", "UNITS", "Layout", "factors_of", "layout_by_weights", "layout_of", "panel_count", "part_of",
-    "products", "uneven_block",
-]  # fmt: skip
-
 CHUNK = 64  # channels c of which U is in the cache at a time
 TURNED = 16  # channels of which the taps are turned at a time
 BLOCK = 3_500  # points of all its tiles: 97 tiles of 4 x 4

@@ -35,11 +35,6 @@ from __future__ import annotations
 from jt_edu.backends.convolve.llvm import Array, inlined
 from jt_edu.backends.convolve.simd import load, store
 
-__all__ = [
-    "image_at_four", "image_at_six", "places_at_six", "sums_from_four", "sums_from_six", "taps_at_four", "taps_at_six",
-    "taps_from_six",
-]  # fmt: skip
-
 P, Q = 2 / 3, 3 / 2  # the points, besides 0 and infinity
 P2, Q2 = P * P, Q * Q
 U, V = 1 / (2 * P2 * (Q2 - P2)), 1 / (2 * Q2 * (Q2 - P2))

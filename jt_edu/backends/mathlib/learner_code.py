@@ -5,8 +5,6 @@ from __future__ import annotations
 from jt_edu.backends import learner_bodies
 from jt_edu.backends.mathlib.simd_math import extending
 
-__all__ = ["fill", "inside", "part", "set_size"]
-
 fill, inside, part, set_size = map(
     extending.register_jitable,
     (learner_bodies.fill, learner_bodies.inside, learner_bodies.part, learner_bodies.set_size),

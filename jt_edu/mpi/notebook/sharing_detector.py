@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.base.tracebacks import is_learners
+from jt_edu.capture.guards import content
 from jt_edu.mpi.notebook.cell import Cell, ranks_named
 from jt_edu.variable.var import Var
 
@@ -214,17 +215,10 @@ def _table(thing: Any) -> Any:
     if thing is os.environ:
         return dict(os.environ)
     if isinstance(thing, FunctionType):
-        closure = dict(zip(thing.__code__.co_freevars, map(_held, thing.__closure__ or ()), strict=True))
+        closure = dict(zip(thing.__code__.co_freevars, map(content, thing.__closure__ or ()), strict=True))
         return {**thing.__dict__, **closure}
     hidden = {"__builtins__", "__warningregistry__", "__annotations__", "__doc__", "__dict__", "__weakref__"}
     return {k: v for k, v in list(vars(thing).items()) if k not in hidden}
-
-
-def _held(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def _atom(item: Any) -> Any:

@@ -24,8 +24,6 @@ from jt_edu.config import ArgumentParser, CfgNode, diff
 from jt_edu.ops.arguments import number
 from jt_edu.zoo.training import checkpoint
 
-__all__ = ["configured", "defaults"]
-
 SETTINGS: dict[str, tuple[Any, str, str]] = {  # key -> what holds if nothing is said, its flag, what it is for
     "OUTPUT": ("", "output", "the folder of the run; by default the next free one under runs/"),
     "SEED": (0, "seed", "of all random numbers"),

@@ -5,16 +5,12 @@ import pytest
 
 import jt_edu as jt
 
+pytestmark = pytest.mark.usefixtures("python_backend")
+
 
 def swapped(dtype):
     """The dtype in the byte order that this machine has not."""
     return np.dtype(dtype).newbyteorder("S")
-
-
-@pytest.fixture(autouse=True)
-def _python():
-    with jt.flag_scope(backend="python"):
-        yield
 
 
 def crooked(dtype):

@@ -13,6 +13,8 @@ import pytest
 import jt_edu as jt
 from tests.floors.backends.test_mathlib import run
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 SWAPPED = {"sin": "sinh", "tan": "tanh", "asin": "asinh", "atan": "atanh"}  # f(x + iy) = i g(y + ix) with parts swapped
 WHOLE = ("expm1", "sigmoid")  # exact for their size, not for each part
 MOST = 4.0
@@ -75,13 +77,6 @@ SPECIAL |= {f: [(y, x, v, u) for x, y, u, v in SPECIAL[g]] for f, g in SWAPPED.i
 SPECIAL["cos"] = [(y, x, u, v if isinstance(v, tuple) else -float(v)) for x, y, u, v in SPECIAL["cosh"]]
 ODD = ("sinh", "tanh", "asinh", "atanh", "sin", "tan", "asin", "atan")
 DTYPES = {"complex128": np.float64, "complex64": np.float32}
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    """As the python backend runs a kernel."""
-    with np.errstate(all="ignore"):
-        yield
 
 
 def agree(got, wanted):

@@ -19,6 +19,8 @@ from jt_edu.backends import mathlib, numba_pipeline
 from jt_edu.backends.mathlib import float16, rare_branch, trig
 from jt_edu.backends.mathlib.philox import mixed
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 HOT = ("exp", "expm1", "exp2", "log", "log10", "log1p", "log2", "sin", "cos", "tan", "tanh", "sigmoid", "erf")
 WARM = ("sinh", "cosh", "asinh", "acosh", "atanh", "asin", "acos", "atan", "sqrt", "rsqrt", "cbrt")
 TWINS = {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "asin": "arcsin", "acos": "arccos",
@@ -27,13 +29,6 @@ TWINS = {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "asin": "ar
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLAGS = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
 ODD_ONES = [0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 0.5, -0.5, 1.5, 2.5, -2.5, 3, -3, 1e-30, 1e30, 7, -7, 5.3, 1e-44]
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    """As the python backend runs a kernel."""
-    with np.errstate(all="ignore"):
-        yield
 
 
 def twin(name):

@@ -27,12 +27,6 @@ def hidden(thing, name, value):
     return thing
 
 
-@pytest.fixture
-def python_backend():
-    with jt.flag_scope(backend="python"):
-        yield
-
-
 class Net(nn.Module):
     """A module with all that one has: layers in lists, a buffer, a mode that counts."""
 

@@ -7,11 +7,7 @@ import pytest
 
 import jt_edu as jt
 
-
-@pytest.fixture(autouse=True)
-def on_python():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 def training(rng):

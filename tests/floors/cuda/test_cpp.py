@@ -17,16 +17,14 @@ from jt_edu.backends import register
 from jt_edu.runtime.devices import forget_plans
 from tests.floors.cuda.cpp_runner import GXX, Collected, Compiled, OfCpp, compiled
 from tests.floors.cuda.kernels import CASES, made
+from tests.programs import program_at
 
 needs_gxx = pytest.mark.skipif(GXX is None, reason="g++ compiles the C++ of kernels for this machine")
 WAVES = [("cuda", 32), ("hip", 32), ("hip", 64)]
 
 
 def golden_maker():
-    spec = importlib.util.spec_from_file_location("cuda_golden_make", Path(__file__).parent / "golden" / "make.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return program_at(Path(__file__).parent / "golden" / "make.py")
 
 
 def test_generated_kernels_are_written_as_the_goldens_have_them():

@@ -9,16 +9,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import data, nn, optim
 from jt_edu.base.errors import ArgumentError, BackendError, ShapeError
-
-
-class Squares(data.Dataset):
-    """Written as in Jittor: no super().__init__()."""
-
-    def __init__(self, n=10, **attributes):
-        self.set_attrs(total_len=n, **attributes)
-
-    def __getitem__(self, k):
-        return float(k), k * k
+from tests.data.things import Squares
 
 
 def seen(dataset):

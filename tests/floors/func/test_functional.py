@@ -12,13 +12,10 @@ from tests.floors.func.test_transforms import alike
 X, Y = some(3), some(2) + 0.3
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # torch says it to itself
-
-
-@pytest.fixture(autouse=True)
-def _by_python():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning"),  # torch says it to itself
+    pytest.mark.usefixtures("python_backend"),
+]
 
 
 def one(lib):

@@ -14,13 +14,10 @@ from tests.floors.func.table import SMOOTH, some
 X, Y, W = some(3), some(3) + 0.3, some(2, 3)
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # torch says it to itself
-
-
-@pytest.fixture(autouse=True)
-def _by_python():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning"),  # torch says it to itself
+    pytest.mark.usefixtures("python_backend"),
+]
 
 
 def both(torch, make, *given):

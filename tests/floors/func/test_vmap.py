@@ -15,13 +15,9 @@ from jt_edu.ir.meta_ops import HostCall
 from jt_edu.ir.node import Node
 from tests.floors.func.table import SMOOTH, STEPS, some
 
+pytestmark = pytest.mark.usefixtures("python_backend")
+
 ALL = SMOOTH | STEPS
-
-
-@pytest.fixture(autouse=True)
-def _by_python():
-    with jt.flag_scope(backend="python"):
-        yield
 
 
 def several(given, count=3):

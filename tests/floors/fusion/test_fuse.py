@@ -13,11 +13,7 @@ from jt_edu.codegen import loop_ir
 from jt_edu.ir.node import needed
 from jt_edu.runtime.plan import make_plan
 
-
-@pytest.fixture(autouse=True)
-def _python_backend():
-    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend", "quiet")
 
 
 def held(*vars):

@@ -23,14 +23,10 @@ from jt_edu.lens.tape import record_tape
 from jt_edu.runtime import conv_step
 from tests.floors.trials import Here
 
+pytestmark = pytest.mark.usefixtures("nothing_stays_edited")
+
 RELU = "t1 = maximum(t0, c0)"
 PREPARING = next(a.name for a in algorithms() if a.kind == "by_image" and a.prepare)  # it turns the weights first
-
-
-@pytest.fixture(autouse=True)
-def nothing_stays_edited():
-    yield
-    jt.revert_kernels()
 
 
 @pytest.fixture

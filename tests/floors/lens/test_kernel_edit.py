@@ -20,13 +20,9 @@ from jt_edu.lens.verify_edit import FILLS, STATM, _compare
 from tests.floors.trials import Here, Unlimited
 from tests.patience import LONG
 
+pytestmark = pytest.mark.usefixtures("nothing_stays_edited")
+
 FOREVER = "                while t0 == t0:\n                    t1 = t1 + t0"
-
-
-@pytest.fixture(autouse=True)
-def nothing_stays_edited():
-    yield
-    jt.revert_kernels()
 
 
 @pytest.fixture

@@ -14,14 +14,10 @@ from jt_edu import nn
 from tests.parity.inputs import expect_same
 from tests.parity.judges import by_differences, expect_equal, our_orders, torch_orders
 
+pytestmark = pytest.mark.usefixtures("python_backend", "quiet")
+
 WAYS = {1: 12, 2: 32, 3: 20}  # directions: how many configurations
 TRANSPOSED = {1: 12, 2: 16, 3: 12}
-
-
-@pytest.fixture(autouse=True)
-def _python_backend():
-    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
-        yield
 
 
 # ------------------------------------------------------------------------------------------------ drawn configurations

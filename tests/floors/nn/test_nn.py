@@ -12,12 +12,7 @@ import jt_edu as jt
 from jt_edu import nn
 from jt_edu.base.errors import ArgumentError, DtypeError, JtError, RangeError, ShapeError
 
-
-@pytest.fixture(autouse=True)
-def _plain():
-    """Laws are tried on tiny shapes; nothing is compiled."""
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 def numbers(state):

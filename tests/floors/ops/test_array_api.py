@@ -16,6 +16,8 @@ from hypothesis.extra.array_api import make_strategies_namespace
 import jt_edu as jt
 from jt_edu.base.dtypes import DTYPES
 
+pytestmark = pytest.mark.usefixtures("python_backend")
+
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = """
     e inf nan newaxis pi bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128
@@ -37,13 +39,6 @@ OF_ARRAYS = """
     __sub__ __truediv__ __xor__ __imatmul__ __rmatmul__ __rpow__ __ilshift__
 """
 PLAIN = [name for name in DTYPES if name != "bfloat16"]  # those that NumPy has
-
-
-@pytest.fixture(autouse=True)
-def _plain():
-    """Tiny shapes; nothing is compiled."""
-    with jt.flag_scope(backend="python"):
-        yield
 
 
 # ------------------------------------------------------------------------------------------------------- the namespace

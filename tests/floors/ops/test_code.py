@@ -9,6 +9,8 @@ import pytest
 
 import jt_edu as jt
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 ROOT = Path(__file__).resolve().parents[3]
 SQUARE = """
 for i in prange(in0_shape0):
@@ -33,12 +35,6 @@ for i in range(a_shape0):
 b.set_shape(n)
 c.set_shape((m,))
 """
-
-
-@pytest.fixture(params=["python", "numba"], autouse=True)
-def backend(request):
-    with jt.flag_scope(backend=request.param):
-        yield request.param
 
 
 def x():

@@ -6,13 +6,9 @@ import pytest
 import jt_edu as jt
 from tests.parity import judges
 
+pytestmark = pytest.mark.usefixtures("python_backend", "quiet")
+
 inf, nan = np.inf, np.nan
-
-
-@pytest.fixture(autouse=True)
-def _python_backend():
-    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
-        yield
 
 
 def slope(function, z, upstream=None):

@@ -6,11 +6,7 @@ import pytest
 import jt_edu as jt
 from jt_edu.ops.concat_copy import slabs
 
-
-@pytest.fixture(params=["python", "numba"], autouse=True)
-def backend(request):
-    with jt.flag_scope(backend=request.param):
-        yield request.param
+pytestmark = pytest.mark.usefixtures("backend")
 
 
 def matrix(rows=4, columns=3, seed=0):

@@ -5,11 +5,7 @@ import pytest
 
 import jt_edu as jt
 
-
-@pytest.fixture(params=["python", "numba"], autouse=True)
-def backend(request):
-    with jt.flag_scope(backend=request.param):
-        yield
+pytestmark = pytest.mark.usefixtures("backend")
 
 
 def cumsum(np, data):

@@ -145,13 +145,7 @@ def test_threads_share_the_rows_of_a_scan(rng):
 # ------------------------------------------------------------------------------------------------------------- laws
 
 
-@pytest.fixture
-def _python_backend():
-    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
-        yield
-
-
-@pytest.mark.usefixtures("_python_backend")
+@pytest.mark.usefixtures("python_backend", "quiet")
 class TestLaws:
     def test_sorting_only_puts_numbers_elsewhere(self, rng):
         x = jt.array(rng.normal(size=(4, 7)))

@@ -14,16 +14,12 @@ from jt_edu.base.context import current
 from jt_edu.base.tracebacks import HOME
 from jt_edu.ops.index_parsing import TIMES, meant, spelled
 
+pytestmark = pytest.mark.usefixtures("python_backend")
+
 OFTEN = 8  # calls, after which all that can be remembered is
 TABLE = np.arange(12.0, dtype="float32").reshape(3, 4)
 PLACES = np.array([2, 0, 2])
 COLUMN = jt.array(PLACES.reshape(3, 1))
-
-
-@pytest.fixture(autouse=True)
-def _python_backend():
-    with jt.flag_scope(backend="python"):
-        yield
 
 
 def entered(call):

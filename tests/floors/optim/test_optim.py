@@ -11,12 +11,7 @@ import jt_edu as jt
 from jt_edu import nn, optim
 from jt_edu.base.errors import ArgumentError, DtypeError, GradientError, ShapeError
 
-
-@pytest.fixture(autouse=True)
-def _plain():
-    """Laws are tried on tiny shapes; nothing is compiled."""
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 def problem(rng):

@@ -16,11 +16,7 @@ from jt_edu.runtime import execute
 from jt_edu.runtime.plan import read_slot
 from jt_edu.runtime.plan_source import OWNED, Script
 
-
-@pytest.fixture(autouse=True)
-def on_python():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 def planned(*wanted):

@@ -7,11 +7,7 @@ import jt_edu as jt
 from jt_edu.sparse.arithmetic import KEEP_ZERO, LINEAR
 from tests.floors.sparse.patterns import SHAPES, close, numbers, pair
 
-
-@pytest.fixture(autouse=True)
-def _plain():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])

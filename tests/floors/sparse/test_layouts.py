@@ -9,11 +9,7 @@ import pytest
 import jt_edu as jt
 from tests.floors.sparse.patterns import SHAPES, close, numbers, pair
 
-
-@pytest.fixture(autouse=True)
-def _plain():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])

@@ -7,13 +7,10 @@ import scipy.sparse
 import jt_edu as jt
 from tests.floors.sparse.patterns import SHAPES, close, numbers, pair
 
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
-
-
-@pytest.fixture(autouse=True)
-def _plain():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta"),
+    pytest.mark.usefixtures("python_backend"),
+]
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])

@@ -26,13 +26,9 @@ from tests.parity.judges import (
 )
 from tests.parity.table import BINARY, CONV, LOSSES, MATMUL, POOL, SMOOTHING, UNARY, VIEWS
 
+pytestmark = pytest.mark.usefixtures("python_backend", "quiet")
+
 F64, C128 = "float64", "complex128"
-
-
-@pytest.fixture(autouse=True)
-def _python_backend():
-    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
-        yield
 
 
 # ------------------------------------------------------------------------------------------- the functions of the table

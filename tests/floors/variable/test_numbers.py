@@ -10,17 +10,13 @@ import pytest
 
 import jt_edu as jt
 
+pytestmark = pytest.mark.usefixtures("python_backend")
+
 NUMBERS = {
     "full": lambda value: jt.full((), value),
     "zeros": lambda value: jt.zeros(()).assign(value),
     "like": lambda value: jt.array(1.0).zeros_like() if value == 0 else jt.array(1.0).ones_like(),
 }
-
-
-@pytest.fixture(autouse=True)
-def on_python():
-    with jt.flag_scope(backend="python"):
-        yield
 
 
 @pytest.mark.parametrize("make", [lambda: jt.ones(()), lambda: jt.full((), 1.0), lambda: jt.ones_like(jt.array(3.0)),

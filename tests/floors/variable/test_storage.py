@@ -12,13 +12,9 @@ from jt_edu import nn, optim
 from jt_edu.base import allocator
 from jt_edu.variable.storage import Allocation
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 BIG = 100_000  # floats: enough for a buffer that is lent again
-
-
-@pytest.fixture(params=["python", "numba"], autouse=True)
-def backend(request):
-    with jt.flag_scope(backend=request.param):
-        yield request.param
 
 
 def stored(*shape):

@@ -11,11 +11,7 @@ import jt_edu.variable.subgraph_cache as jt_template
 from jt_edu.ir.node import inputs_first
 from jt_edu.variable.subgraph_cache import template
 
-
-@pytest.fixture(autouse=True)
-def _python_backend():
-    with jt.flag_scope(backend="python"):
-        yield
+pytestmark = pytest.mark.usefixtures("python_backend")
 
 
 def counted(function):

@@ -12,11 +12,7 @@ from jt_edu.ir import conv_pattern
 from jt_edu.ir.conv_pattern import Sizes, Strides
 from jt_edu.lens.kernel_debugger import step_through
 
-
-@pytest.fixture(autouse=True)
-def nothing_stays_edited():
-    yield
-    jt.revert_kernels()
+pytestmark = pytest.mark.usefixtures("nothing_stays_edited")
 
 
 def array(rng, *shape):

@@ -9,10 +9,7 @@ import pytest
 from jt_edu.backends import code_loader, numba_pipeline
 from jt_edu.backends.convolve.gemm_microkernel import LANES, ROWS, VECTORS
 from jt_edu.backends.convolve.skinny_gemm import dots
-
-BOTH = pytest.mark.parametrize("compiled", [False, True], ids=["python", "numba"])
-NUMBERS = pytest.mark.parametrize("dtype", ["float32", "float64"])
-ERROR = {"float32": 2e-6, "float64": 4e-15}  # of sums of up to 40 products of numbers around 1
+from tests.floors.backends.convolve.test_gemm_microkernel import BOTH, ERROR, NUMBERS, inside
 
 
 def kernel(a, a_start, a_row, b, b_start, b_row, c, c_start, c_row, rows, columns, depth, fresh):
@@ -24,13 +21,6 @@ def built(dtype):
     array = numba.types.Array(numba.from_dtype(np.dtype(dtype)), 2, "C")
     kinds = [*[array, numba.int64, numba.int64] * 3, *[numba.int64] * 3, numba.boolean]
     return numba_pipeline.build(kernel, numba.void(*kinds))
-
-
-def inside(rng, dtype, rows, columns):
-    """A matrix in the middle of a larger array of NaN: the array, where the matrix begins, the step from row to row."""
-    array = np.full((rows + 2, columns + 5), np.nan, dtype)
-    array[1:-1, 3:-2] = rng.standard_normal((rows, columns))
-    return array, columns + 5 + 3, columns + 5
 
 
 @BOTH

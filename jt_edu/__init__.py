@@ -44,6 +44,7 @@ from jt_edu.introspect.graph_document import document, graph
 from jt_edu.introspect.walkthrough import walk
 from jt_edu.lens import compile_progress as _compiling  # noqa: F401  a bar while kernels are compiled
 from jt_edu.lens import file_progress as _files  # noqa: F401  a bar while large files are read or written
+from jt_edu.lens import simulation_progress as _blocks  # noqa: F401  a bar while the interpreter runs blocks
 from jt_edu.lens.kernel_edit import *
 from jt_edu.lens.machine import machine
 from jt_edu.lens.memory_stats import MemoryStats, memory_stats

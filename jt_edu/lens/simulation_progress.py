@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TextIO, TypeVar
 
+from jt_edu.cuda import launch
 from jt_edu.data.progress_bar import marks, minutes
 from jt_edu.lens.waiting_line import Line
 
@@ -48,3 +49,6 @@ def told(kernel: str, done: int, total: int, elapsed: float) -> str:
     """
     left = elapsed / done * (total - done)
     return f"interpreting {kernel}: block {done + 1:,} of {total:,}  {marks(done, total)}  {minutes(left)} left"
+
+
+launch.shown = shown  # from now on

@@ -25,6 +25,7 @@ from jt_edu.nn.weight_files.formats import NPZ, format_of
 from jt_edu.nn.weight_files.npz_file import NEST, read_arrays, write_arrays
 from jt_edu.nn.weight_files.packed import BOMB, SWELLS, Array, Packed, is_too_long, refused, told_of
 from jt_edu.ops.arguments import yes_or_no
+from jt_edu.runtime.devices import CPU
 from jt_edu.variable.pytree import vars_in
 from jt_edu.variable.torch_keywords import as_asked, place
 from jt_edu.variable.var import Var, as_var
@@ -100,8 +101,11 @@ def load(path: str | Path, map_location: Any = None, *, weights_only: bool = Tru
     if not yes_or_no("load", "weights_only", weights_only):
         raise ArgumentError("load runs no code of a file", "weights_only=False", "net.load_state_dict(jt.load(path))")
     device, value = place("load", map_location), _read(path)
-    for v in vars_in(value):
-        as_asked("load", v, device, None)  # a leaf there, and still one Var if it was
+    if device != CPU:
+        with told_of(path):  # a list of a hostile file may hold itself
+            found = vars_in(value)
+        for v in found:
+            as_asked("load", v, device, None)  # a leaf there, and still one Var if it was
     return value
 
 

@@ -8,6 +8,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import backends
 from jt_edu.base.errors import ArgumentError
+from jt_edu.nn import serialization
 
 SCRIPT = """
 import torch
@@ -174,3 +175,11 @@ def test_numbers_of_a_file_that_share_memory_share_it_on_the_gpu(gpu, tmp_path):
     assert found["a"].grad.tolist() == [3.0, 3.0]  # of a leaf, as without a device
     with pytest.raises(ArgumentError, match=r"load runs no code of a file; found weights_only=False"):
         jt.load(tmp_path / "both.pth", weights_only=False)
+
+
+def test_a_list_of_a_file_that_holds_itself_is_refused_on_a_gpu(gpu, monkeypatch):
+    ring = []
+    ring.append(ring)
+    monkeypatch.setattr(serialization, "_read", lambda _: ring)
+    with pytest.raises(ArgumentError, match=r"ring\.pth holds plain arrays and nothing else"):
+        jt.load("ring.pth", "cuda")

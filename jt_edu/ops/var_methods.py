@@ -225,12 +225,15 @@ def to(
     """
     v, asked = as_var(x), [w for w in (*wanted, dtype, device) if w is not None]
     for w in asked:
-        like = isinstance(w, Var)
-        if like or not (w is device or is_device(w)):
-            v = v.cast(w.dtype if like else w)
-        if like or w is device or is_device(w):
-            source, target = device_of(v.node), device_of(w.node) if like else place("to", w)
-            v = v if source == target else moved(v, source, target)
+        if isinstance(w, Var):
+            v, target = v.cast(w.dtype), device_of(w.node)
+        elif w is device or is_device(w):
+            target = place("to", w)
+        else:
+            v = v.cast(w)
+            continue
+        source = device_of(v.node)
+        v = v if source == target else moved(v, source, target)
     v = v if memory_format is None else in_memory_format(v, check_format("to", memory_format, v.ndim))
     yes_or_no("to", "non_blocking", non_blocking)
     return v.clone() if yes_or_no("to", "copy", copy) and v is x else v

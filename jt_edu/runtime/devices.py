@@ -192,9 +192,10 @@ def use_cuda(value: int) -> None:
 
 def is_there(name: str) -> bool:
     """Whether a device of that name can be had."""
-    known = name in (CPU, CUDA) or name in backends.names()
+    if name == CPU or not (name == CUDA or name in backends.names()):
+        return name == CPU
     with suppress(BackendError):  # there is no GPU, or a package that cannot be loaded
-        return name == CPU or (known and device_named(name) is not None)
+        return device_named(name) is not None
     return False
 
 

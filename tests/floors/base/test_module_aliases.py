@@ -63,13 +63,13 @@ from jt_edu.data.transform.values import Normalize
 from jt_edu.mpi.paper import model; model.cost
 from jt_edu.mpi.paper.model import cost
 from jt_edu.ops import code
+from jt_edu.cuda.amp import GradScaler, autocast
+from jt_edu.backends import cudnn
 """
 ARE_TOLD = {
     "from jt_edu.distributions import Normal": "jt offers no distributions. Try: jt.normal",
     "from jt_edu.distributions.normal import Normal": "jt offers no distributions. Try: jt.normal",
     "import jt_edu.distributions": "jt offers no distributions. Try: jt.normal",
-    "import jt_edu.cuda.amp": "jt.cuda offers no amp. Try: jt.amp: with jt.amp.autocast",
-    "from jt_edu.cuda.amp import GradScaler": "jt.cuda offers no amp. Try: jt.amp: with jt.amp.autocast",
     "from jt_edu.fp16_utils import FP16_Optimizer": "jt offers no fp16_utils. Try: jt.amp, which has FP16_Optimizer",
     "from jt_edu.apex import amp": "jt offers no apex. Try: jt.amp, which has Apex's",
     "from jt_edu.utils.tensorboard import SummaryWriter": "jt offers no tensorboard. Try: jt_widgets.train_panel",

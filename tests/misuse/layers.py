@@ -148,7 +148,7 @@ CALLS = [
     ("a search inside in words", lambda: nn.ReLU().dfs([], "", print, None, "x"), A, r"dfs takes recurse.*'x'"),
     ("a state with its Vars in words", lambda: nn.ReLU().state_dict("", "x"), A, r"state_dict takes keep_vars.*'x'"),
     ("places of a maximum in words", lambda: nn.Pool(2, return_indices=""), A, r"Pool takes return_indices.*''"),
-    ("a module on another device", lambda: nn.ReLU().to(device="cuda"), A, r"device='cuda', and no GPU. Try: device"),
+    ("a module on another device", lambda: nn.ReLU().to(device="cuda"), A, r"device='cuda', and no GPU. Try: 'cpu'"),
     ("training set in words", lambda: setattr(nn.ReLU(), "training", "no"), A, r"ReLU takes training.*'no'"),
     ("windows at the end in words", lambda: nn.LPPool2d(2, 2, ceil_mode="no"), A, r"LPPool2d.*ceil_mode='no'"),
     ("norms in front in words", lambda: nn.TransformerEncoderLayer(4, 2, norm_first="no"), A, r"norm_first='no'"),

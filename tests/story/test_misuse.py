@@ -396,7 +396,7 @@ REFUSED = table(
     refused("an unknown flag cannot be read", lambda: jt.flags.bakend, UnknownNameError, "bakend", "jt.flags.backend"),
     refused("a flag is not an array", lambda: set_flag("fuse", np.ones(2)), ArgumentError, "of type bool", "1., 1."),
     refused("Jittor's flag of another device", lambda: set_flag("use_cuda", 1), BackendError, "use_cuda", "GPU"),
-    refused("a backend of another device", lambda: set_flag("backend", "cuda"), BackendError, "cuda", "numba"),
+    refused("a backend of another device", lambda: set_flag("backend", "cuda"), BackendError, "cuda", "cudasim"),
     refused("a flag keeps its type", lambda: set_flag("fuse", "yes"), ArgumentError, "'yes'", "bool"),
     refused("a backend is named by text", lambda: set_flag("backend", 3), ArgumentError, "3", "str"),
     refused("an unknown backend is named", lambda: set_flag("backend", "nunba"), BackendError, "nunba", "numba"),

@@ -97,9 +97,9 @@ def test_what_pytorch_writes_and_is_not_here_brings_what_does_the_same(ask, inst
 
 
 PARTS = """fx lite static contrib quantization quant ao onnx export hub jit
-cuda.amp cudnn mps xpu mkl mkldnn profiler testing multiprocessing nested masked
+cudnn mps xpu mkl mkldnn profiler testing multiprocessing nested masked
 signal functorch distributions vision weightnorm attention gradfunctional
-math_util dynamo nn.quantized nn.quantizable nn.qat nn.intrinsic backends.cudnn
+math_util dynamo nn.quantized nn.quantizable nn.qat nn.intrinsic
 backends.mkldnn backends.mps backends.openmp""".split()
 
 
